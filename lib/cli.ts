@@ -19,7 +19,7 @@ import { addTypesCommand } from './cli/commands/types.js';
 import { addWatchCommand } from './cli/commands/watch.js';
 import { addScheduleCommands } from './cli/commands/schedules.js';
 
-/** Runs the command line and sets the exit code of the process: 0, 1 (refused, unreachable, not completed) or 2 (usage). */
+/** Runs a command and sets the exit code of the process: 0, 1 (refused, unreachable or not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('outwait');
   const version = packageVersion();
@@ -52,7 +52,7 @@ export async function main(argv: readonly string[]): Promise<void> {
 }
 
 function report(error: unknown): number {
-  // Commander has printed it. Help and version that were asked for are no error.
+  // Commander has already printed the message. Requested help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof CliError) {
     console.error(
@@ -65,7 +65,7 @@ function report(error: unknown): number {
 }
 
 function packageVersion(): string {
-  // By the name of the package: the file is elsewhere when this one is built.
+  // Resolved by package name: the path differs between source and build.
   const { version } = createRequire(import.meta.url)('outwait/package.json') as { version: string };
   return version;
 }

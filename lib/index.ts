@@ -1,10 +1,10 @@
-// What a workflow's author imports from `outwait`.
+// API for authors of workflows: `outwait`.
 
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
 
-// What a workflow does with `ctx`.
+// Using `ctx` in a workflow.
 export type {
   Branch,
   ChildOptions,
@@ -24,7 +24,7 @@ export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
 
-// Calling remote tasks, and reading what came of them.
+// Calling remote tasks, and reading their outcomes.
 export type {
   A2aMessageCall,
   A2aSkillCall,
@@ -39,11 +39,11 @@ export { artifactsOf, dataOf, textOf } from './workflow/outcome.js';
 export type { DataOf, DeclaredOutcome } from './workflow/outcome.js';
 export type { ParentClosePolicy, RemoteClosePolicy } from './history/event.js';
 
-// What the compiler knows of the app's servers, and how it checks calls against that.
+// Types of the app's servers, against which the compiler checks calls.
 export type * from './workflow/server-types.js';
 export type { A2aMessage, ServerCall } from './workflow/context.js';
 
-// Answering what remote tasks ask.
+// Answering questions of remote tasks.
 export { answerWith, askPerson } from './workflow/input.js';
 export type { AskPersonOptions } from './workflow/input.js';
 export type { InputHandler } from './workflow/context.js';
@@ -90,7 +90,7 @@ export type {
 } from './workflow/hook.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
-// Errors that a workflow may catch, each with a code.
+// Errors that a workflow can catch, each with a code.
 export {
   ChildFailed,
   engineErrorCodes,
@@ -116,7 +116,7 @@ export {
 } from './base/errors.js';
 export type { EngineErrorCode } from './base/errors.js';
 
-// Lifecycle events, as a bus delivers them.
+// Lifecycle events, as delivered by a bus.
 export type {
   InputRequiredEvent,
   LifecycleEvent,
@@ -135,7 +135,7 @@ export type {
 export type { RemoteProtocol } from './history/remote-protocol.js';
 export type { OutcomeKind, SettledBy } from './history/settlement.js';
 
-// Words that the others use.
+// Types that the others use.
 export type { RunId, WaitId } from './base/ids.js';
 export type { JsonObject, JsonValue, OnlyStorable, Storable, Stored } from './base/json.js';
 export type { Log } from './base/log.js';

@@ -1,22 +1,22 @@
-// What the tests of a workflow's author import from `outwait/testing`.
+// API for tests of workflows: `outwait/testing`.
 
-// An app on a clock that skips time.
+// Running an app in memory, on a clock that skips time.
 export { createTestApp } from './testing/test-app.js';
 export type { RunEnd, RunToEndOptions, StartedRun, TestApp } from './testing/test-app.js';
 export type { TestAppOptions } from './testing/test-deps.js';
 export type { VirtualClock } from './testing/virtual-clock.js';
 
-// Servers that do what a test tells them.
+// Servers that follow a script.
 export { scriptedServer } from './testing/scripted-server.js';
 export type { ScriptedServerHandle as ScriptedServer, ScriptedServerOptions } from './testing/scripted-server.js';
 export type { ScriptedQuestion, ScriptedTask } from './testing/scripted-task.js';
 
-// Replaying recorded histories against the code of now.
+// Replaying recorded histories against the current code.
 export { replayHistory } from './testing/replay.js';
 export type { ReplayedHistory } from './operations/views/replay-history.js';
 export type { ExportedEvent, HistoryView } from './operations/views/read-history.js';
 
-// Runs as they are shown; what else the types name is exported by `outwait`.
+// Types of what the test app returns; `outwait` exports the other types that they use.
 export type * from './history/event.js';
 export type { WaitKind } from './history/open-wait.js';
 export type { BadReads } from './history/remote-end.js';

@@ -1,7 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import type { Clock } from '../base/time.js';
 import { createCipher, type PayloadCipher } from '../store/cipher.js';
-import { kmsKeyService } from '../store/kms/key-service.js';
+import { lazyKeyService } from '../store/kms/lazy-key-service.js';
 import { wrappingKeyring } from '../store/kms/kms-keyring.js';
 import { namedKeyring } from '../store/payload-keyring.js';
 import { TokenKeys } from '../tokens/token-keys.js';
@@ -44,7 +44,8 @@ export function createPayloadCipher(
   clock: Clock,
 ): PayloadCipher | undefined {
   const named = payloadKeys === undefined ? [] : [namedKeyring(parseKeys(payloadKeys, 'payload'))];
-  const wrapping = payloadKmsKey === undefined ? [] : [wrappingKeyring(kmsKeyService({ keyId: payloadKmsKey }), clock)];
+  const wrapping =
+    payloadKmsKey === undefined ? [] : [wrappingKeyring(lazyKeyService({ keyId: payloadKmsKey }), clock)];
   const [sealing, ...others] = [...wrapping, ...named];
   if (sealing !== undefined)
     return { ...createCipher(sealing, ...others), refusesPlaintext: plainPayloads === 'refuse' };

@@ -1,32 +1,31 @@
 import { EngineError } from './errors.js';
 import { cutUtf8, type JsonValue } from './json.js';
 
-/** Bounds of JSON that came from outside, counted before it is parsed. */
+/** Limits for JSON from outside, counted before it is parsed. */
 const jsonMaxDepth = 64;
 const jsonMaxKeys = 10_000;
-/** Keys, objects and arrays together, which is what parsing costs; numbers and texts are free. Of replies the only such bound. */
+/** Keys, objects and arrays together: they determine the cost of parsing. Replies have no separate limit for keys. */
 const jsonMaxParts = 200_000;
 
 export interface JsonLimits {
   /** Nesting of arrays and objects; `[]` has depth 1. */
   readonly maxDepth: number;
-  /** Keys of all objects together. Default: no bound of their own. */
+  /** Keys of all objects together. Default: no separate limit. */
   readonly maxKeys?: number;
-  /** Keys, objects and arrays together. Default: no bound. */
+  /** Keys, objects and arrays together. Default: no limit. */
   readonly maxParts?: number;
 }
 
-/** It may be JSON, but more than is parsed. */
+/** Thrown for text that may be JSON but exceeds a limit. */
 export class JsonBeyondLimits extends EngineError {}
 
 const replyLimits: JsonLimits = { maxDepth: jsonMaxDepth, maxParts: jsonMaxParts };
 const defaultLimits: JsonLimits = { ...replyLimits, maxKeys: jsonMaxKeys };
 
 /**
- * Parses JSON that came from outside. Depth and keys are counted on the text, before anything is built from it; the
- * length of the text is for the caller to bound. Keys that could reach a prototype are dropped. A number beyond those of
- * JavaScript is refused.
- * @throws EngineError `INPUT_INVALID` that names the limit, or says that it is not JSON; never quotes the text
+ * Parses JSON from outside. Depth and keys are counted on the text, before anything is built from it; the caller limits
+ * the length of the text. Keys that could reach a prototype are dropped. A number too large for JavaScript is refused.
+ * @throws EngineError `INPUT_INVALID` that names the limit, or says that the text is not JSON; never quotes the text
  */
 export function parseBoundedJson(text: string, limits: JsonLimits = defaultLimits): JsonValue {
   const mayOverflow = checkLimits(text, limits);
@@ -37,24 +36,24 @@ export function parseBoundedJson(text: string, limits: JsonLimits = defaultLimit
   return suspectKey.test(text) ? withoutPrototypeKeys(value) : value;
 }
 
-/** What a remote server has sent. */
+/** The parsed reply of a remote server. */
 export interface ReplyJson {
   readonly value: JsonValue;
-  /** The first number in it that is beyond those of JavaScript, which has read it as an infinity. */
+  /** The first number that is too large for JavaScript, which reads it as an infinity. */
   readonly overflow?: NumberOverflow;
 }
 
 export interface NumberOverflow {
-  /** Where it stands: `result.rows[3].mass`. */
+  /** Path of the number, such as `result.rows[3].mass`. */
   readonly path: string;
-  /** The number as it was written. */
+  /** The number as the text has it. */
   readonly number: string;
 }
 
 /**
- * Parses the reply of a remote server: within bounds, once, and as it came. Keys that could reach a prototype are kept as
- * keys of their own, since they may be somebody's data.
- * @throws as parseBoundedJson does, but for numbers
+ * Parses the reply of a remote server within limits, and unchanged. Keys that could reach a prototype are kept as own
+ * keys, since they may be data.
+ * @throws EngineError as `parseBoundedJson`, except for numbers
  */
 export function parseReplyJson(text: string): ReplyJson {
   const mayOverflow = checkLimits(text, replyLimits);
@@ -76,17 +75,17 @@ export function holdsInfinity(value: JsonValue): boolean {
   if (typeof value === 'number') return !Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return false;
   for (const inner of isArray(value) ? value : Object.values(value)) {
-    // Numbers are looked at here, since there may be a million of them.
+    // Numbers are checked here, without a call: there may be a million of them.
     if (typeof inner === 'number' ? !Number.isFinite(inner) : holdsInfinity(inner)) return true;
   }
   return false;
 }
 
-/** Looks for it in the text, which is valid JSON and not too deep. */
+/** Finds the first overflowing number in the text, which is valid JSON within the limit of depth. */
 function overflowIn(text: string): NumberOverflow | undefined {
-  /** What `place` was around each open array or object. */
+  /** The value of `place` outside each open array or object. */
   const around: number[] = [];
-  /** In an array the place of the item; in an object -1, and from the key on -2 minus where the key begins. */
+  /** Index of the item in an array; in an object -1 before a key, then -2 minus the offset of the key. */
   let place = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -111,7 +110,7 @@ function overflowIn(text: string): NumberOverflow | undefined {
         if (!isDigit(code) && code !== 0x2d) break;
         const start = at;
         for (; at + 1 < text.length; at++) if (!isOfNumber(text.charCodeAt(at + 1))) break;
-        // The shortest that is too large is 1e309.
+        // The shortest overflowing number is 1e309.
         if (at - start < 4 || Number.isFinite(Number(text.slice(start, at + 1)))) break;
         return { path: pathOf(text, [...around, place].slice(1)), number: cutUtf8(text.slice(start, at + 1), 128) };
       }
@@ -137,20 +136,20 @@ function pathOf(text: string, places: readonly number[]): string {
   return cutUtf8(steps.join('').replace(/^\./, ''), 512);
 }
 
-/** Digits in a row: with fewer, and an exponent below 100, no number is too large. */
+/** Digits in a row up to which a number with an exponent below 100 cannot overflow. */
 const longestSafeDigits = 200;
 
-// Codes of characters are written out below: a constant of the module is loaded anew for each of four million characters.
+// Character codes are literals below: a module constant would be loaded again for each of four million characters.
 
 /**
- * Counts in one pass. True if a number may be beyond those of JavaScript: it has an exponent of three digits, or very many
- * digits.
+ * Checks the limits in one pass. Returns true if a number may overflow: its exponent has three digits, or it has very
+ * many digits.
  */
 function checkLimits(text: string, { maxDepth, maxKeys = Infinity, maxParts = Infinity }: JsonLimits): boolean {
   let depth = 0;
   let keys = 0;
   let parts = 0;
-  /** In a row. */
+  /** Digits in a row. */
   let digits = 0;
   let mayOverflow = false;
   for (let at = 0; at < text.length; at++) {
@@ -191,7 +190,7 @@ function tooManyParts(maxParts: number): JsonBeyondLimits {
   return new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxParts} keys, objects and arrays`);
 }
 
-/** In "true" and "false" no digit follows. */
+/** Whether an exponent of three digits starts here. The `e` of "true" and "false" is not followed by digits. */
 function isLongExponent(text: string, start: number): boolean {
   const at = text.charCodeAt(start) === 0x2b ? start + 1 : start;
   return isDigit(text.charCodeAt(at)) && isDigit(text.charCodeAt(at + 1)) && isDigit(text.charCodeAt(at + 2));
@@ -201,7 +200,9 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Index of the closing quote of the string that opens at `start`; the end of the text when there is none. */
+/**
+ * Returns the index of the closing quote of the string that opens at `start`, or the end of the text if there is none.
+ */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -211,10 +212,10 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Cheap first look; `\u` because a key can be written in escapes. */
+/** Cheap first check; `\u` because a key can be written with escapes. */
 const suspectKey = /__proto__|constructor|\\u/;
 
-/** The depth is bounded, so recursion is too. */
+/** Removes the keys that could reach a prototype. Recursion is bounded by the limit of depth. */
 function withoutPrototypeKeys(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value;
   if (isArray(value)) return value.map(withoutPrototypeKeys);
@@ -222,7 +223,10 @@ function withoutPrototypeKeys(value: JsonValue): JsonValue {
   return Object.fromEntries(kept.map(([key, inner]) => [key, withoutPrototypeKeys(inner)]));
 }
 
-/** `constructor` alone is an ordinary word; with a `prototype` inside it is an attack. */
+/**
+ * Whether the key could reach a prototype. `constructor` alone is an ordinary word; with a `prototype` inside it is an
+ * attack.
+ */
 function reachesPrototype(key: string, value: JsonValue): boolean {
   if (key === '__proto__') return true;
   return key === 'constructor' && typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');

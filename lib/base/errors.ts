@@ -3,12 +3,15 @@ import type { JsonObject } from './json.js';
 import { cutUtf8, toJsonAsFarAsItGoes, utf8Bytes } from './json.js';
 import { failureTextBytes } from './limits.js';
 
-/** Details of an error of a run; of larger ones only the size is kept, since a commit also holds what led to it. */
+/**
+ * Longest details of a run's error. If they are longer, only their size is kept: the commit needs room for other
+ * events.
+ */
 export const errorDetailsMaxBytes = 3 * 1024 * 1024;
 
 /**
- * Every code an error of outwait can carry. A closed union: tables keyed by it do not compile until a new code is
- * placed. docs/errors.md has a heading for each. Codes are stored, so they are never renamed.
+ * Every code that an error of outwait can carry. A closed union: tables keyed by it do not compile until a new code is
+ * added to them. docs/errors.md has a heading for each. Codes are stored, so they are never renamed.
  */
 export const engineErrorCodes = [
   // Requests
@@ -39,7 +42,7 @@ export const engineErrorCodes = [
   'STORE_UNAVAILABLE',
   'STORE_RESULT_UNKNOWN',
   'INTERNAL',
-  // How a run or a wait of it can fail
+  // Failures of a run or of one of its waits
   'WORKFLOW_FAILED',
   'STEP_FAILED',
   'STEP_TIMED_OUT',
@@ -77,7 +80,7 @@ export const engineErrorCodes = [
 ] as const;
 export type EngineErrorCode = (typeof engineErrorCodes)[number];
 
-/** How an error crosses storage. Stacks stay in logs. */
+/** The stored form of an error. Stacks are only logged. */
 export interface StoredError {
   readonly code: EngineErrorCode;
   readonly message: string;
@@ -86,10 +89,12 @@ export interface StoredError {
   readonly details?: JsonObject;
 }
 
-/** Marks our errors. Registered, so that two copies of the package have the same one. */
+/** Marks our errors. A registered symbol, so that two copies of the package share it. */
 const brand = Symbol.for('outwait.EngineError');
 
-/** Base of every error of outwait. Compare `code`: two copies of the package must agree, so `instanceof` is not enough. */
+/**
+ * Base of every error of outwait. Compare `code`, not the class: `instanceof` fails between two copies of the package.
+ */
 export class EngineError extends Error {
   readonly code: EngineErrorCode;
   readonly details: JsonObject | undefined;
@@ -103,17 +108,17 @@ export class EngineError extends Error {
   }
 }
 
-/** Thrown by a step, or wrapped around an error, to say that another attempt is of no use. */
+/** Thrown by a step, or wrapped around an error, to prevent further attempts. */
 export class NonRetryableError extends Error {
   override readonly name = 'NonRetryableError';
   readonly nonRetryable = true;
 }
 
-/** A step ended without a result: its attempts are used up or its error is not retryable. */
+/** A step failed: its attempts are used up, or its error is not retryable. */
 export class StepFailed extends EngineError {}
 /** The holder of a token settled it as failed. */
 export class ExternalWaitFailed extends EngineError {}
-/** A child run ended without a result; `details.error` is its error, `details.status` how it ended. */
+/** A child run ended without a result; `details.status` is its status, `details.error` its error. */
 export class ChildFailed extends EngineError {}
 /** So many branches of `ctx.some` failed that the others are too few. `details.failures` has the index and message of each. */
 export class TooFewSucceeded extends EngineError {
@@ -129,33 +134,33 @@ export class TooFewSucceeded extends EngineError {
     this.errors = errors;
   }
 }
-/** The run was asked to cancel; thrown at every open wait. */
+/** Cancellation of the run was requested; thrown at every open wait. */
 export class RunCancelled extends EngineError {}
 
 /**
- * A remote task ended without an outcome. `details` holds the server and, where they are known, the state in its words,
- * artifacts, and `phase`: `start` for what the reply to the start said, `run` for what a read of the task found.
+ * A remote task ended without a result. `details` holds the server and, where known, the task's state in the server's
+ * words, artifacts, and `phase`: `start` if the reply to the start said so, `run` if a later read of the task did.
  */
 export class RemoteTaskError extends EngineError {}
 /** MCP `failed`, A2A `TASK_STATE_FAILED`. */
 export class RemoteTaskFailed extends RemoteTaskError {}
 /** A2A `TASK_STATE_REJECTED`. */
 export class RemoteTaskRejected extends RemoteTaskError {}
-/** The remote task was cancelled by its server or by somebody else. */
+/** The remote task was cancelled, by its server or by another client. */
 export class RemoteTaskCancelled extends RemoteTaskError {}
-/** The deadline of the call passed first. */
+/** The deadline of the call passed before the task ended. */
 export class RemoteTaskTimedOut extends RemoteTaskError {}
-/** The server no longer has the task, and the time for which it promised to keep it has passed. */
+/** The server no longer has the task, and the time for which it promised to keep the task has passed. */
 export class RemoteTaskExpired extends RemoteTaskError {}
-/** The server says again and again that it knows no such task. */
+/** The server repeatedly says that the task does not exist. */
 export class RemoteTaskLost extends RemoteTaskError {}
-/** The result does not fit the schema of the call; `details.result` is the raw one. */
+/** The result does not match the schema of the call; `details.result` is the raw result. */
 export class RemoteResultInvalid extends RemoteTaskError {}
-/** The server answered that it will not start the task. */
+/** The server refused to start the task. */
 export class RemoteStartRefused extends RemoteTaskError {}
-/** The start was sent, no answer came, and a repeat might start a second task. A task may or may not be running. */
+/** The start was sent without an answer, and a retry might start a second task. A task may be running. */
 export class RemoteStartAmbiguous extends RemoteTaskError {}
-/** Every attempt to start the task was turned away or never reached the server. */
+/** Every attempt to start the task was rejected or never reached the server. */
 export class RemoteStartFailed extends RemoteTaskError {}
 
 const classes: Partial<Record<EngineErrorCode, typeof EngineError>> = {
@@ -179,7 +184,7 @@ const classes: Partial<Record<EngineErrorCode, typeof EngineError>> = {
   REMOTE_START_FAILED: RemoteStartFailed,
 };
 
-/** The error a workflow sees for a stored one: the same class and code on every replay. */
+/** Returns the error that a workflow sees for a stored one: the same class and code on every replay. */
 export function fromStoredError(stored: StoredError): EngineError {
   const Class = classes[stored.code] ?? EngineError;
   return new Class(stored.code, stored.message, stored.details === undefined ? {} : { details: stored.details });
@@ -190,8 +195,8 @@ export function storedError(code: EngineErrorCode, message: string, details?: Js
 }
 
 /**
- * The stored form of whatever was thrown; a foreign error gets `fallback` as its code and keeps its class name. Never
- * throws: what an author throws may be a Proxy, or an error whose fields are no strings and no JSON.
+ * Returns the stored form of any thrown value. A foreign error gets the code `fallback` and keeps its class name. Never
+ * throws: an author may throw a Proxy, or an error whose fields are not strings or not JSON.
  */
 export function toStoredError(thrown: unknown, fallback: EngineErrorCode): StoredError {
   try {
@@ -200,21 +205,21 @@ export function toStoredError(thrown: unknown, fallback: EngineErrorCode): Store
       return { ...storedError(fallback, textOf(thrown.message)), name: cutUtf8(textOf(thrown.name), 128) };
     return storedError(fallback, typeof thrown === 'string' ? thrown : `a ${typeof thrown} was thrown`);
   } catch {
-    return storedError(fallback, 'what was thrown cannot be read');
+    return storedError(fallback, 'the thrown value cannot be read');
   }
 }
 
-/** What was thrown, or an error in its place if it throws when it is looked at: an author may throw a Proxy. */
+/** Returns the thrown value, or another error if reading it throws: an author may throw a Proxy. */
 export function readable(thrown: unknown): unknown {
   try {
     if (thrown instanceof Error) readAll(thrown);
     return thrown;
   } catch {
-    return new Error('what was thrown cannot be read');
+    return new Error('the thrown value cannot be read');
   }
 }
 
-/** A property of what was thrown; undefined if there is none, or if it throws when it is looked at. */
+/** Returns a property of a thrown value; undefined if it is missing, or if reading it throws. */
 export function propertyOf(thrown: unknown, name: string): unknown {
   try {
     return (thrown as Readonly<Record<string, unknown>> | null | undefined)?.[name];
@@ -223,7 +228,7 @@ export function propertyOf(thrown: unknown, name: string): unknown {
   }
 }
 
-/** Whatever is ever read of an error. */
+/** Reads every property that is ever read of an error. */
 function readAll(error: Error): readonly unknown[] {
   return [error.name, error.message, error.cause, brand in error];
 }
@@ -242,7 +247,7 @@ function storableDetails(details: JsonObject | undefined): JsonObject | undefine
   }
 }
 
-/** True for an error of outwait, whichever copy of the package threw it; false for another library's with such a code. */
+/** Returns true for an error of outwait, from any copy of the package; false for a foreign error with the same code. */
 export function isEngineError(value: unknown): value is EngineError {
   return (
     value instanceof Error &&
@@ -251,7 +256,7 @@ export function isEngineError(value: unknown): value is EngineError {
   );
 }
 
-/** True for an error of that code, whichever copy of the package threw it. */
+/** Returns true for an error of outwait with that code, from any copy of the package. */
 export function hasCode<Code extends EngineErrorCode>(
   value: unknown,
   code: Code,
@@ -259,7 +264,7 @@ export function hasCode<Code extends EngineErrorCode>(
   return isEngineError(value) && value.code === code;
 }
 
-/** True for an error of what is stored: it cannot be opened, or not understood, by this deployment. */
+/** Returns true if stored data cannot be decrypted or understood by this deployment. */
 export function isUnreadable(
   value: unknown,
 ): value is EngineError & { readonly code: 'PAYLOAD_UNREADABLE' | 'HISTORY_FORMAT_UNKNOWN' } {

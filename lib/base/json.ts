@@ -1,12 +1,12 @@
 import type { Jsonify } from 'type-fest';
 
-/** What JSON can hold. Payloads of workflows, steps and remote tasks are JSON and nothing else. */
+/** Any JSON value. Payloads of workflows, steps and remote tasks are always JSON. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
-/** The type that is left of a value when it has been stored as JSON: a Date is text, a property that is undefined is gone. */
+/** The type of a value after it was stored as JSON: a Date becomes a string, an undefined property is removed. */
 export type Stored<Value> = unknown extends Value
   ? JsonValue | undefined
   : undefined extends Value
@@ -45,9 +45,9 @@ export type OnlyStorable<Value> = [Value] extends [Storable<Value>]
   : { readonly 'JSON would lose a part of this value': Storable<Value> };
 
 /**
- * JSON text with sorted keys: equal values give equal text, so a digest of it can be compared. Digests are stored, so the
- * text of a value never changes: names in the order of their UTF-16 code units, also those that are numbers; what is
- * undefined is left out, as JSON.stringify does.
+ * Returns JSON text with sorted keys: equal values give equal text, so its digests can be compared. Digests are stored,
+ * so the text of a value must never change: names, also numeric ones, are in the order of their UTF-16 code units;
+ * undefined is left out as by JSON.stringify.
  */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -66,10 +66,10 @@ function elementText(element: JsonValue | undefined): string {
 }
 
 /**
- * What is left of `value` after a trip through JSON: the form that replay will see, so the live run sees it too. `undefined`
- * stays undefined; a property that is undefined is left out, and a `toJSON` is asked, so that a Date becomes text.
- * @throws TypeError that names the place of what JSON would lose: a function, a symbol, a BigInt, a number that is not finite,
- * a Map, a Set, an Error, a Promise, a RegExp, binary data; or a cycle
+ * Returns `value` after a round trip through JSON: replay will see this form, so the live run must see it too.
+ * `undefined` stays undefined; an undefined property is left out, and `toJSON` is called, so a Date becomes a string.
+ * @throws TypeError that names the path of a value that JSON would lose: a function, a symbol, a BigInt, a number that
+ * is not finite, a Map, a Set, an Error, a Promise, a RegExp, binary data; or for a cycle
  */
 export function toJson(value: unknown): JsonValue | undefined {
   if (value === undefined) return undefined;
@@ -81,7 +81,7 @@ export function toJson(value: unknown): JsonValue | undefined {
   return JSON.parse(text) as JsonValue;
 }
 
-/** The same, of which some may be lost: for what an error says beside its message. */
+/** Converts like `toJson`, but drops what JSON cannot hold: used for the details of errors. */
 export function toJsonAsFarAsItGoes(value: unknown): JsonValue | undefined {
   const text = JSON.stringify(value) as string | undefined;
   return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
@@ -98,7 +98,10 @@ function kindThatIsLost(part: unknown): string | undefined {
   return kind === undefined ? undefined : `${/^[AE]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
-/** Where in `value` a part of it is, ` at a.b.0`; empty for the value itself, or one that only a `toJSON` gave. */
+/**
+ * Returns the path of `part` in `value`, ` at a.b.0`; empty for the value itself, and for a part that a `toJSON`
+ * returned.
+ */
 function placeOf(value: unknown, part: unknown): string {
   const path = pathTo(value, part, new Set());
   return path === undefined || path.length === 0 ? '' : ` at ${path.join('.')}`;
@@ -121,17 +124,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 const encoder = new TextEncoder();
 
-/** Length of `text` in UTF-8 bytes. */
+/** Returns the length of `text` in UTF-8 bytes. */
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** `text` cut to at most `maxBytes` of UTF-8, never inside a character. */
+/** Cuts `text` to at most `maxBytes` of UTF-8, never inside a character. */
 export function cutUtf8(text: string, maxBytes: number): string {
   const bytes = encoder.encode(text);
   if (bytes.length <= maxBytes) return text;
   let end = maxBytes;
-  // 10xxxxxx marks the inside of a character.
+  // 10xxxxxx is a continuation byte.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return new TextDecoder().decode(bytes.subarray(0, end));
 }

@@ -1,6 +1,6 @@
 /**
- * Loads something once, when it is first asked for: modules that few invocations need are kept out of what Lambda loads at
- * its start. A load that fails is tried again the next time.
+ * Loads once, at the first call: Lambda then does not load modules at start that few invocations need. A failed load is
+ * retried at the next call.
  */
 export function lazy<Loaded>(load: () => Promise<Loaded>): () => Promise<Loaded> {
   let loading: Promise<Loaded> | undefined;

@@ -1,4 +1,7 @@
-/** One event name, then fields. Never a token, a bearer token, a URL with a query, or a payload. */
+/**
+ * Structured log: an event name, then fields. Fields never hold a token, a bearer token, a URL with a query, or a
+ * payload.
+ */
 export interface Log {
   debug(event: string, fields?: Record<string, unknown>): void;
   info(event: string, fields?: Record<string, unknown>): void;

@@ -1,16 +1,21 @@
-/** What the engine tells of itself in numbers. Nothing of a run, a server or a caller is part of any. */
+/** Metrics of the engine. They hold no data of runs, servers or callers. */
 export type MetricName =
-  /** How long the oldest marker that the sweep found had been due. Beyond a few minutes somebody does not do the work. */
+  /**
+   * How long the oldest marker that the sweep found had been due. More than a few minutes means that work is not done.
+   */
   | 'OldestDueAgeMs'
-  /** From the instant of a sweep's tick to the end of that sweep. */
+  /** Time from the tick of a sweep to the end of that sweep. */
   | 'SweepLagMs'
-  /** 1 for each look at a run that the code does not fit. A run that stays blocked is looked at once an hour at least. */
+  /** 1 for each turn that finds its run blocked. A run that stays blocked has a turn at least once an hour. */
   | 'BlockedRuns'
-  /** 1 for each of these looks that found a run which was not blocked before. */
+  /** 1 for each of these turns whose run was not blocked before. */
   | 'NewlyBlockedRuns'
-  /** 1 for each message that is given back because of an error, and for each request that is answered with 500. */
+  /** 1 for each message that is returned to its queue because of an error, and for each request answered with 500. */
   | 'HandlerFailures'
-  /** 1 for each request to a capability route whose token is none that this deployment has made, and for each to a hook whose sender is not known. */
+  /**
+   * 1 for each request to a capability route with a token that this deployment did not issue, and for each request to a
+   * hook whose sender is not verified.
+   */
   | 'PushAuthFailures'
   /** 1 for each management request without the right bearer token. */
   | 'ManagementAuthFailures';

@@ -1,4 +1,4 @@
-/** Work that many may ask for at the same time and that is done once for all of them. */
+/** Runs work once for all concurrent callers. */
 export class SingleFlight<Result> {
   #running: Promise<Result> | undefined;
 

@@ -1,7 +1,7 @@
 /** An instant: milliseconds since the Unix epoch. */
 export type EpochMs = number;
 
-/** A length of time, as the sum of its fields. Public options take this form, never a bare number. */
+/** A length of time, the sum of its fields. Public options take durations, never a bare number. */
 export interface Duration {
   readonly days?: number;
   readonly hours?: number;
@@ -10,23 +10,24 @@ export interface Duration {
   readonly milliseconds?: number;
 }
 
-/** Where code gets the time from; handed in, so that a simulator can drive it. */
+/** Source of the time; injected, so that a simulator can drive it. */
 export interface Clock {
   nowMs(): EpochMs;
 }
 
-/** 10 years of 365 days: a longer one is a mistake, or is meant to be no limit. */
+/** 10 years of 365 days: a longer duration is a mistake, or means "no limit". */
 export const durationMaxMs = 3_650 * 86_400_000;
 
 const unitsMs = { days: 86_400_000, hours: 3_600_000, minutes: 60_000, seconds: 1_000, milliseconds: 1 } as const;
 type Unit = keyof typeof unitsMs;
 
 /**
- * `duration` in whole milliseconds, rounded up. Throws a TypeError that names `what` when a field is unknown, negative
- * or not a finite number, when no field has a value, or when the sum is more than 10 years.
+ * Returns `duration` in whole milliseconds, rounded up.
+ * @throws TypeError that names `what` if a field is unknown, negative or not a finite number, if no field has a value,
+ * or if the sum is more than 10 years
  */
 export function durationToMs(duration: Duration, what: string): number {
-  // A field without a value counts as one that is not there.
+  // An undefined field counts as missing.
   const fields = Object.entries(duration as Record<string, unknown>).filter(([, value]) => value !== undefined);
   if (fields.length === 0) throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got {}`);
   let totalMs = 0;

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { issuePath } from './schema-issue.js';
 
-/** What a schema found. */
+/** An issue that a schema found. */
 export interface FoundIssue {
-  /** Empty for the value itself. */
+  /** Path of the issue; empty for the value itself. */
   readonly path: string;
   readonly message: string;
 }
@@ -12,17 +12,17 @@ export type Validated =
   | { readonly isValid: true; readonly value: unknown }
   | { readonly isValid: false; readonly issues: readonly FoundIssue[] };
 
-/** Issues as one line, each with its path. */
+/** Returns the issues as one line, each with its path. */
 export function textOfIssues(issues: readonly FoundIssue[]): string {
   return issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
 }
 
-/** Beyond this many nobody reads on. */
+/** Most issues that are read; the rest are ignored. */
 const issuesRead = 1_000;
 
 /**
- * What a schema makes of a value, at once where it answers at once. Never throws or rejects: a schema is an author's code,
- * which may throw, reject, or answer with what is no answer; all of that is an issue of the value.
+ * Validates a value with a schema, synchronously if the schema is. Never throws or rejects: a schema is an author's
+ * code, which may throw, reject, or return an invalid result; each of these becomes an issue of the value.
  */
 export function validate(schema: StandardSchemaV1, value: unknown): Validated | Promise<Validated> {
   try {
@@ -39,13 +39,13 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/** What a schema has answered. Never throws. */
+/** Reads the result of a schema. Never throws. */
 export function readAnswer(answer: unknown): Validated {
   try {
-    if (typeof answer !== 'object' || answer === null) return invalid('the schema gave no answer');
+    if (typeof answer !== 'object' || answer === null) return invalid('the schema returned no result');
     const { issues } = answer as { readonly issues?: unknown };
     if (issues === undefined) return { isValid: true, value: (answer as { readonly value?: unknown }).value };
-    if (!Array.isArray(issues)) return invalid('the schema gave issues that are no list');
+    if (!Array.isArray(issues)) return invalid('the schema returned issues that are not a list');
     return { isValid: false, issues: issues.slice(0, issuesRead).map(readIssue) };
   } catch (error) {
     return schemaThrew(error);
@@ -65,19 +65,19 @@ function readIssue(issue: unknown): FoundIssue {
     const { message } = issue as { readonly message?: unknown };
     return {
       path: issuePath(issue as StandardSchemaV1.Issue).toWellFormed(),
-      message: typeof message === 'string' ? message.toWellFormed() : 'an issue without a text',
+      message: typeof message === 'string' ? message.toWellFormed() : 'an issue without a message',
     };
   } catch {
     return { path: '', message: 'an issue that cannot be read' };
   }
 }
 
-/** An author may throw anything, also what throws when it is looked at. */
+/** Returns a message for any thrown value, even one that throws when it is read. */
 function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error && typeof thrown.message === 'string') return thrown.message.toWellFormed();
     return typeof thrown === 'string' ? thrown.toWellFormed() : `a value of type ${typeof thrown}`;
   } catch {
-    return 'what cannot be read';
+    return 'a value that cannot be read';
   }
 }

@@ -4,9 +4,9 @@ import { CliError, exitCodes } from './cli-error.js';
 
 const requestTimeoutMs = 30_000;
 
-/** The server refused the request, or could not be asked. */
+/** Thrown if the engine refused the request or did not answer. */
 export class ApiError extends CliError {
-  /** Missing when there was no answer. */
+  /** HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
 
   constructor(message: string, status: number | undefined, asJson: object | undefined) {
@@ -14,13 +14,13 @@ export class ApiError extends CliError {
     this.status = status;
   }
 
-  /** The engine may be restarting. */
+  /** Whether a retry may help: the engine may be restarting. */
   get isPassing(): boolean {
     return this.status === undefined || this.status === 503;
   }
 }
 
-/** The management API of a running engine. */
+/** Client of the management API of a running engine. */
 export class ApiClient {
   readonly #url: string;
   readonly #asJson: boolean;
@@ -41,7 +41,7 @@ export class ApiClient {
   }
 
   async #ask(method: string, path: string, body: object | undefined): Promise<unknown> {
-    // From the environment only: an argument could be read by every user of the machine.
+    // Read from the environment only: every user of the machine could read an argument.
     const token = process.env['OUTWAIT_MANAGEMENT_TOKEN'] ?? '';
     let response: Response;
     let text: string;
@@ -62,8 +62,8 @@ export class ApiClient {
       text = await response.text();
     } catch (error) {
       const problem = isBadPort(error)
-        ? `fetch makes no request to the port of ${this.#url}; give outwait dev another one with --port`
-        : `no answer from ${this.#url}; is outwait dev running? (--url or OUTWAIT_URL names another)`;
+        ? `fetch refuses the port of ${this.#url}; start outwait dev on another one with --port`
+        : `no answer from ${this.#url}; is outwait dev running? (set another URL with --url or OUTWAIT_URL)`;
       throw this.#error('UNREACHABLE', problem, undefined);
     }
     const answer = fromJson(text);
@@ -72,7 +72,7 @@ export class ApiClient {
     if (problem === undefined)
       throw this.#error(
         'NOT_OUTWAIT',
-        `${this.#url} does not answer as outwait does (HTTP ${response.status})`,
+        `${this.#url} is not an outwait engine (HTTP ${response.status})`,
         response.status,
       );
     throw new ApiError(
@@ -87,7 +87,7 @@ export class ApiClient {
   }
 }
 
-/** Some ports of other protocols, such as 6000, are closed to `fetch` (Fetch standard, section 2.9), and open to servers. */
+/** Returns true for a port of another protocol, such as 6000, that `fetch` refuses (Fetch standard, section 2.9). */
 function isBadPort(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port';
 }

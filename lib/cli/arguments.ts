@@ -6,7 +6,7 @@ import { idempotencyKeyMaxBytes, signalNameMaxChars, tagNameMaxChars, tagsMax } 
 import { nameProblem } from '../base/name.js';
 import { type Duration, durationToMs } from '../base/time.js';
 
-// Parsers of arguments. Commander puts what was given before the message and ends with a usage error.
+// Parsers of arguments. Commander prefixes the message with the given argument and exits with a usage error.
 
 export function runIdArgument(text: string): string {
   if (!isRunId(text)) throw new InvalidArgumentError('A run id is 32 characters of 0-9 and a-f.');
@@ -26,7 +26,7 @@ export function inputIdArgument(text: string): string {
 }
 
 export function nameArgument(text: string): string {
-  // A URL takes these for steps along a path.
+  // A URL would resolve these as path segments.
   const problem =
     text === '.' || text === '..' ? `must not be "${text}"` : nameProblem(text, { maxChars: signalNameMaxChars });
   if (problem !== undefined) throw new InvalidArgumentError(`A name ${problem}.`);
@@ -36,15 +36,15 @@ export function nameArgument(text: string): string {
 export function durationArgument(text: string): Duration {
   try {
     const given = JSON.parse(text) as unknown;
-    if (typeof given !== 'object' || given === null) throw new TypeError('no object');
+    if (typeof given !== 'object' || given === null) throw new TypeError('not an object');
     durationToMs(given, 'It');
     return given;
   } catch {
-    throw new InvalidArgumentError(`It must be a length of time, at most 10 years, for example '{"minutes":5}'.`);
+    throw new InvalidArgumentError(`It must be a duration of at most 10 years, for example '{"minutes":5}'.`);
   }
 }
 
-/** Collects options of the form name=value. */
+/** Collects repeated options of the form name=value. */
 export function tagsArgument(
   text: string,
   before: Readonly<Record<string, string>> = {},
@@ -55,7 +55,7 @@ export function tagsArgument(
   const problem = nameProblem(name, { maxChars: tagNameMaxChars });
   if (problem !== undefined) throw new InvalidArgumentError(`The name of a tag ${problem}.`);
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The tag ${name} is given twice.`);
-  if (Object.keys(before).length >= tagsMax) throw new InvalidArgumentError(`There are at most ${tagsMax} tags.`);
+  if (Object.keys(before).length >= tagsMax) throw new InvalidArgumentError(`At most ${tagsMax} tags can be given.`);
   return { ...before, [name]: tag };
 }
 
@@ -90,7 +90,7 @@ export function urlArgument(text: string): string {
   return url.origin + url.pathname.replace(/\/$/, '');
 }
 
-/** Collects origins of web pages. */
+/** Collects repeated origins of web pages. */
 export function originsArgument(text: string, before: readonly string[] = []): readonly string[] {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)

@@ -1,6 +1,6 @@
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** Ends the command with a message for a person, and in JSON for a program that asked for it. */
+/** Ends the command with a message, or with JSON if that was requested. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;

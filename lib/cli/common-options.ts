@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { urlArgument } from './arguments.js';
 
-/** Of every command that asks a running engine. */
+/** Flags of every command that calls a running engine. */
 export interface CommonFlags {
   readonly url: string;
   readonly json?: boolean;
@@ -10,7 +10,7 @@ export interface CommonFlags {
 export function common(command: Command): Command {
   return withJson(
     command.addOption(
-      new Option('--url <url>', 'where the engine listens')
+      new Option('--url <url>', 'URL of the engine')
         .env('OUTWAIT_URL')
         .default('http://127.0.0.1:4000')
         .argParser(urlArgument),
@@ -19,5 +19,5 @@ export function common(command: Command): Command {
 }
 
 export function withJson(command: Command): Command {
-  return command.option('--json', 'print the answer as one line of JSON');
+  return command.option('--json', 'print the result as one line of JSON');
 }

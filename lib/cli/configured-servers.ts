@@ -6,8 +6,8 @@ import type { ServerConfig } from '../workflow/app.js';
 import { CliError, exitCodes } from './cli-error.js';
 
 /**
- * The servers of a configuration, by name. @throws CliError for a configuration that cannot be loaded, or that has none of
- * one of the `wanted` names
+ * Returns the servers of a configuration by name.
+ * @throws CliError if the configuration cannot be loaded, or lacks one of the `wanted` names
  */
 export async function configuredServers(
   configFile: string,
@@ -33,7 +33,7 @@ export async function configuredServers(
   }
 }
 
-/** Where a server is, as the configuration has it. */
+/** Returns the URL of a server or of its card from the configuration. */
 export function placesOf(config: ServerConfig): readonly string[] {
   if (config.url !== undefined) return [config.url];
   return 'card' in config && typeof config.card === 'string' ? [config.card] : [];

@@ -1,4 +1,4 @@
-// What `outwait try` says, for a person.
+// Output of `outwait try`, for a person.
 
 import { cutUtf8 } from '../base/json.js';
 import type { CallNews, TriedCall } from '../remote/try/call.js';
@@ -11,7 +11,7 @@ import { printable } from './printable.js';
 const textShownBytes = 2_048;
 const nameWidth = 17;
 
-/** What was found, a line for each thing. */
+/** Returns the findings, one per line. */
 export function formatLook(look: ServerLook & { readonly entry?: string }): string {
   const row = (label: string, text: string): string => `${label.padEnd(nameWidth)}${printable(text)}`;
   return [
@@ -23,7 +23,7 @@ export function formatLook(look: ServerLook & { readonly entry?: string }): stri
   ].join('\n');
 }
 
-/** Prints an exchange as it went over the wire. */
+/** Returns an exchange as sent and received. */
 export function formatWireEvent({ method, url, body, status, mediaType, reply, problem, ms }: WireEvent): string {
   const answer = status === undefined ? `no reply: ${problem ?? ''}` : `${status} ${mediaType ?? ''}`;
   const lines = [`> ${method} ${url}`, body, `< ${answer} ${ms} ms`, reply ?? ''];
@@ -33,7 +33,7 @@ export function formatWireEvent({ method, url, body, status, mediaType, reply, p
     .join('\n');
 }
 
-/** What happens while the task runs. */
+/** Returns a progress report while the task runs. */
 export function formatNews(news: Exclude<CallNews, { kind: 'waiting' }>): string {
   switch (news.kind) {
     case 'started':
@@ -41,14 +41,14 @@ export function formatNews(news: Exclude<CallNews, { kind: 'waiting' }>): string
     case 'working':
       return [
         `working          ${printable(news.state)}${news.note === undefined ? '' : `: ${printable(news.note)}`}`,
-        ...news.questions.map((question) => `asks             ${printable(question)} (nobody answers here)`),
+        ...news.questions.map((question) => `asks             ${printable(question)} (not answered here)`),
       ].join('\n');
     case 'unreadable':
       return `read failed      ${printable(news.error.message)} (${news.error.code})`;
   }
 }
 
-/** How the call ended. */
+/** Returns how the call ended. */
 export function formatCall(call: TriedCall): string {
   const row = (text: string): string => `outcome          ${text}`;
   switch (call.kind) {
@@ -60,11 +60,11 @@ export function formatCall(call: TriedCall): string {
       );
     case 'not_started':
       return row(
-        `${call.mayRun ? 'not known if anything was started' : 'not started'}: ${printable(call.error.message)} (${call.error.code})`,
+        `${call.mayRun ? 'unknown whether anything was started' : 'not started'}: ${printable(call.error.message)} (${call.error.code})`,
       );
     case 'asked':
       return row(
-        `not started: the server asks first, and nobody answers here: ${call.questions.map(({ message }) => printable(message)).join('; ')}`,
+        `not started: the server asks questions first, which are not answered here: ${call.questions.map(({ message }) => printable(message)).join('; ')}`,
       );
     case 'lost':
       return row(`lost: the server no longer knows the task: ${printable(call.error.message)}`);
@@ -86,7 +86,7 @@ function cancelText(kind: string): string {
     case 'gone':
       return 'the server has cancelled the task, or it had ended';
     case 'refused':
-      return 'the server refuses to cancel the task, which may be running';
+      return 'the server refused to cancel the task, which may be running';
     default:
       return 'the server did not answer the cancel, and the task may be running';
   }

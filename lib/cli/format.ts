@@ -15,7 +15,7 @@ import type { ScheduleView } from '../operations/schedules/schedule-view.js';
 import { printable } from './printable.js';
 import { formatRows, formatTable, type Row, time, value } from './table.js';
 
-// What the commands print for a person of runs, questions, remote tasks, servers and schedules.
+// Output of the commands for a person: runs, questions, remote tasks, servers and schedules.
 
 export function formatRun(run: RunView): string {
   const rows: Row[] = [
@@ -31,7 +31,7 @@ export function formatRun(run: RunView): string {
   if (run.deadlineAtMs !== undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.endedAtMs !== undefined) rows.push(['ended', time(run.endedAtMs)]);
   if (run.parent !== undefined) rows.push(['parent', `${run.parent.runId} (wait ${run.parent.waitId})`]);
-  if (run.previousRunId !== undefined) rows.push(['before it', run.previousRunId]);
+  if (run.previousRunId !== undefined) rows.push(['previous', run.previousRunId]);
   if (run.input !== undefined) rows.push(['input', value(run.input)]);
   if (run.progress !== undefined) rows.push(['progress', value(run.progress)]);
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}`]);
@@ -43,12 +43,12 @@ export function formatRun(run: RunView): string {
   return formatRows(rows);
 }
 
-/** Why a run is where it is: one line for each reason. */
+/** Returns why a run is in its state, one reason per line. */
 export function formatWhy(run: RunExplanation): string {
   const rows: Row[] = [['status', run.status]];
   if (run.blocked !== undefined) {
     rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
-    rows.push(['', 'it goes on by itself after a deploy that fits its history']);
+    rows.push(['', 'it continues by itself after a deployment whose code fits its history']);
   }
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}, or a resume`]);
   if (run.startAtMs !== undefined) rows.push(['delayed', `it starts at ${time(run.startAtMs)}`]);
@@ -56,12 +56,12 @@ export function formatWhy(run: RunExplanation): string {
   for (const wait of run.waits) rows.push(['waits for', `${formatWait(wait)} (wait ${wait.waitId})`]);
   if (run.deadlineAtMs !== undefined && run.outcome === undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
-  if (rows.length === 1) rows.push(['', 'it waits for nothing: a turn of it is under way or due']);
+  if (rows.length === 1) rows.push(['', 'it waits for nothing: a turn is under way or due']);
   return formatRows(rows);
 }
 
 function formatPredecessor(runId: string): string {
-  return `the end of run ${runId}, whose place it takes`;
+  return `the end of run ${runId}, which it replaces`;
 }
 
 export function formatOutcome(outcome: RunOutcome): string {
@@ -86,7 +86,7 @@ const kindTexts: Readonly<Record<string, string>> = {
 
 function formatWait(wait: WaitView): string {
   const parts = [kindTexts[wait.kind] ?? wait.kind];
-  // A timer has no name of its own.
+  // Timers have no names.
   if (wait.name !== undefined && wait.kind !== 'timer') parts.push(wait.name);
   if (wait.server !== undefined) parts.push(`on ${wait.server}`);
   if (wait.taskId !== undefined) parts.push(`task ${wait.taskId}`);
@@ -94,7 +94,7 @@ function formatWait(wait: WaitView): string {
   if (wait.question !== undefined) parts.push(`"${wait.question}" (outwait answer ${wait.inputId ?? ''})`);
   if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
   parts.push(`since ${time(wait.sinceMs)}`);
-  // Nothing but the deadline comes next: it is said once.
+  // Omitted if the deadline comes next, which is printed anyway.
   if (wait.nextAtMs !== undefined && wait.nextAtMs !== wait.deadlineAtMs) parts.push(`next ${time(wait.nextAtMs)}`);
   if (wait.deadlineAtMs !== undefined) parts.push(`deadline ${time(wait.deadlineAtMs)}`);
   if (wait.failedAttempts !== undefined) parts.push(`${wait.failedAttempts} failed`);
@@ -103,9 +103,9 @@ function formatWait(wait: WaitView): string {
   if (wait.sightings !== undefined) parts.push(formatBadReads(wait.sightings));
   if (wait.runningSinceMs !== undefined) {
     const lease = wait.leaseUntilMs === undefined ? '' : ` (lease until ${time(wait.leaseUntilMs)})`;
-    parts.push(`attempt ${(wait.failedAttempts ?? 0) + 1} runs since ${time(wait.runningSinceMs)}${lease}`);
+    parts.push(`attempt ${(wait.failedAttempts ?? 0) + 1} running since ${time(wait.runningSinceMs)}${lease}`);
   } else if (wait.leaseUntilMs !== undefined) {
-    parts.push(`a worker waits for the answer to its start (lease until ${time(wait.leaseUntilMs)})`);
+    parts.push(`a worker waits for the reply to its start (lease until ${time(wait.leaseUntilMs)})`);
   }
   if (wait.interrupted !== undefined) parts.push(`${wait.interrupted} died with their worker`);
   if (wait.progress !== undefined) parts.push(`progress: ${value(wait.progress)}`);
@@ -113,7 +113,7 @@ function formatWait(wait: WaitView): string {
 }
 
 function formatBadReads({ of, count }: NonNullable<WaitView['sightings']>): string {
-  const said = of === 'missing' ? 'its server says that it has no such task' : 'the reply of its server cannot be read';
+  const said = of === 'missing' ? 'the server does not know the task' : 'the reply of the server cannot be read';
   return `${said}: ${count} of ${badReadsMax} times in a row`;
 }
 
@@ -176,7 +176,7 @@ export function formatList({ runs, cursor }: RunList): string {
   return table + more;
 }
 
-/** Without the tokens: a screen is shared more easily than a file. */
+/** Returns the waits without their tokens, which should not appear on a shared screen. */
 export function formatWaits({ waits, nextAfter }: ExternalWaitPage): string {
   const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${printable(nextAfter)}')`;
   if (waits.length === 0) return `no waits${more}`;

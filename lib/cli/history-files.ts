@@ -5,8 +5,8 @@ import type { HistoryView } from '../operations/views/read-history.js';
 import { CliError, exitCodes } from './cli-error.js';
 
 /**
- * The files that paths stand for, sorted: a file for itself, whatever its name, a folder for the `.json` files in it.
- * @throws CliError (usage) that names a path which cannot be looked at
+ * Returns the files of the given paths, sorted: a file with any name, or all `.json` files of a folder.
+ * @throws CliError (usage) that names a path that cannot be read
  */
 export async function historyFiles(paths: readonly string[]): Promise<readonly string[]> {
   const files = await Promise.all(
@@ -28,7 +28,7 @@ async function jsonFilesIn(folder: string): Promise<readonly string[]> {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** @throws CliError for a file that is not there or holds no history */
+/** Reads a history. @throws CliError if the file cannot be read or is not a history */
 export async function readHistoryFile(file: string): Promise<HistoryView> {
   let text: string;
   try {
@@ -43,7 +43,7 @@ export async function readHistoryFile(file: string): Promise<HistoryView> {
     history = undefined;
   }
   if (!isHistory(history))
-    throw new CliError(`${file} holds no history; outwait history <runId> --json prints one`, exitCodes.failed);
+    throw new CliError(`${file} is not a history; export one with outwait history <runId> --json`, exitCodes.failed);
   return history;
 }
 

@@ -1,9 +1,9 @@
-// What `outwait init` writes.
+// Files that `outwait init` writes.
 
-/** Versions that are known to work with Node 20. */
+/** Versions that work with Node 20. */
 const developmentVersions = { '@types/node': '^20.19.0', typescript: '~6.0.3', vitest: '^4.1.12' } as const;
 
-/** Files of a new project by their paths. `name` is a package name, `version` that of outwait. */
+/** Returns the files of a new project by path. `name` is the package name, `version` the version of outwait. */
 export function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
   return {
     'package.json': `${JSON.stringify(packageJson(name, version), undefined, 2)}\n`,
@@ -50,8 +50,8 @@ import { report } from './workflows/report.js';
 export default defineApp({
   workflows: [report],
   servers: {
-    // A server that needs a token: auth: { bearer: secret('REPORTS_TOKEN') }, with secret from 'outwait'. The value is
-    // read from the environment.
+    // If the server needs a token, add auth: { bearer: secret('REPORTS_TOKEN') }, with secret from 'outwait'. The value
+    // is read from the environment.
     reports: mcpServer({ url: 'http://127.0.0.1:4101/mcp' }),
   },
 });
@@ -59,7 +59,7 @@ export default defineApp({
 
 const workflow = `import { defineWorkflow, textOf } from 'outwait';
 
-/** Lets a server export the bookings of a month, which may take hours, and says what came of it. */
+/** Has a server export the bookings of a month, which may take hours, and returns the report. */
 export const report = defineWorkflow<{ month: string }>({
   name: 'report',
   async run(ctx, { month }) {
@@ -69,7 +69,7 @@ export const report = defineWorkflow<{ month: string }>({
       arguments: { month },
       timeout: { hours: 6 },
     });
-    // The tool ran and says that it could not do it. That is a result, not an exception.
+    // The tool ran and reports a failure. That is a result, not an exception.
     if (outcome.isError) return { status: 'no report', reason: textOf(outcome) };
     return { status: 'ready', report: textOf(outcome) };
   },
@@ -81,7 +81,7 @@ import { expect, it } from 'vitest';
 import config from '../outwait.config.js';
 import { report } from './report.js';
 
-/** The app with a server that does as told, on a clock that skips the waiting. */
+/** Creates the app with a scripted server, on a clock that skips waiting times. */
 function appWith(task: ScriptedTask) {
   return createTestApp(config, { servers: { reports: scriptedServer({ protocol: 'mcp', task: () => task }) } });
 }
@@ -95,7 +95,7 @@ it('waits five hours for the report', async () => {
   });
 });
 
-it('fails after six hours without one', async () => {
+it('fails after six hours without a report', async () => {
   const app = appWith({ never: true });
   const runId = await app.start(report, { month: '2026-10' });
   expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { code: 'REMOTE_TASK_TIMED_OUT' } });
@@ -114,7 +114,7 @@ npm run dev
 \`\`\`
 
 \`npm test\` needs no server. For \`npm run dev\`, put the address of your MCP server into \`outwait.config.ts\` and its tool
-into the workflow. As they stand they fit the example server in a clone of outwait, started there with
+into the workflow. The values in the files fit the example server in a clone of outwait, which is started there with
 
 \`\`\`
 npx tsx examples/servers/mcp-server.ts --port 4101
@@ -128,8 +128,8 @@ npx outwait list
 npx outwait why <runId>
 \`\`\`
 
-The workflow is in \`workflows/report.ts\`. It is run again from its start after each wait and finds its earlier results
-in the history, so whatever is not a function of its input and of \`ctx\` belongs into \`ctx.step\`. \`npm run doctor\` looks
-for what is missing on this machine.
+The workflow is in \`workflows/report.ts\`. It runs again from its start after each wait and finds its earlier results in
+the history, so whatever is not a function of its input and of \`ctx\` belongs in \`ctx.step\`. \`npm run doctor\` checks
+what is missing on this machine.
 `;
 }

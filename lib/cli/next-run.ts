@@ -2,10 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiClient, ApiError } from './api-client.js';
 
 const intervalMs = 300;
-/** A run that another one goes on as is made by that one's last turn; the sweep repeats a turn that died, within two minutes. */
+/**
+ * Longest wait for the next run of a chain: the last turn of a run creates it, and the sweep repeats a dead turn in two
+ * minutes.
+ */
 const untilThereMs = 150_000;
 
-/** Reads what belongs to the next run of a chain, which may be a moment in coming. @throws ApiError */
+/** Reads data of the next run of a chain, which may not exist yet for a moment. @throws ApiError */
 export async function getWhenThere<Answer>(client: ApiClient, path: string): Promise<Answer> {
   const sinceMs = performance.now();
   for (;;) {

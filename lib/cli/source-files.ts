@@ -1,17 +1,17 @@
 import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 
-/** Declarations (`.d.ts`) hold no code. */
+/** Returns true for source files. Declarations (`.d.ts`) contain no code. */
 const isSource = (name: string): boolean =>
   ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs'].includes(extname(name)) && !/\.d\.[mc]?ts$/.test(name);
 
-/** What others wrote, or a tool. */
+/** Returns true for folders of dependencies and generated files. */
 const isLeftOut = (folder: string): boolean =>
   folder.startsWith('.') || ['node_modules', 'dist', 'build', 'coverage', 'cdk.out'].includes(folder);
 
 /**
- * The files that paths stand for, sorted: a file for itself, whatever its name, a folder for the source files in it,
- * dependencies and build results left out.
+ * Returns the files of the given paths, sorted: a file with any name, or all source files of a folder except
+ * dependencies and build results.
  * @throws the error of the file system, with its `code` and `path`
  */
 export async function sourceFiles(paths: readonly string[]): Promise<readonly string[]> {

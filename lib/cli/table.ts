@@ -1,18 +1,18 @@
 import type { JsonValue } from '../base/json.js';
 import { printable, printableJson } from './printable.js';
 
-// Rows, tables, times and values for a person. Whatever comes from outside goes through `printable` here.
+// Rows, tables, times and values for a person. Text from outside goes through `printable` here.
 
 export type Row = readonly [name: string, text: string];
 
 const valueMaxChars = 400;
 
-/** Names and what belongs to each, one on a line. */
+/** Returns names and texts, one pair per line. */
 export function formatRows(rows: readonly Row[]): string {
   return rows.map(([name, text]) => `${name.padEnd(10)} ${printable(text)}`).join('\n');
 }
 
-/** A table with its header as the first row. */
+/** Returns a table; the first row is the header. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(printable));
   const widths = (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
@@ -26,13 +26,13 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** An instant, or `unknown`: a remote engine may say anything. */
+/** Returns an ISO time, or `unknown` for an invalid one: a remote engine may send anything. */
 export function time(atMs: number): string {
   const date = new Date(atMs);
   return Number.isNaN(date.getTime()) ? 'unknown' : date.toISOString();
 }
 
-/** JSON in one line. */
+/** Returns JSON as one line, cut if it is long. */
 export function value(given: JsonValue): string {
   const text = printableJson(given);
   return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)}…`;

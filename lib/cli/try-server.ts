@@ -24,14 +24,14 @@ export interface TryFlags {
 }
 
 export interface Trial {
-  /** The name of a server of the configuration, or a URL. */
+  /** Name of a server in the configuration, or a URL. */
   readonly target: string;
   readonly isUrl: boolean;
-  /** What to call; nothing is called without it. */
+  /** The call to make; undefined to only inspect the server. */
   readonly request: RemoteRequest | undefined;
 }
 
-/** Looks at a server, and makes one real call if it is given one. Prints what comes of it and sets the exit code. */
+/** Inspects a server, and makes one real call if one is given. Prints the result and sets the exit code. */
 export async function tryServer({ target, isUrl, request }: Trial, flags: TryFlags): Promise<void> {
   const name = isUrl ? 'server' : target;
   const config = isUrl ? undefined : (await configuredServers(flags.config, [target])).get(target);
@@ -55,7 +55,7 @@ export async function tryServer({ target, isUrl, request }: Trial, flags: TryFla
       : lookAt(name, config, deps));
     const look = cleaned(seen, (text) => tap.clean(text));
     const { callable, facts, missing, options, guesses = [] } = look;
-    // A configuration has its entry, and its URL may hold a key.
+    // Omitted for a configured server: its entry exists, and its URL may contain a key.
     const entry = isUrl ? { entry: entryLine(look) } : {};
     say(flags, formatLook({ ...look, ...entry }));
     const answer = { server: isUrl ? target : name, callable, facts, missing, options, guesses, ...entry };
@@ -75,13 +75,13 @@ export async function tryServer({ target, isUrl, request }: Trial, flags: TryFla
   }
 }
 
-/** @throws CliError for a call that the server cannot be asked for */
+/** Makes the call. @throws CliError if the server cannot take such a call */
 async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, flags: TryFlags): Promise<TriedCall> {
   const problem = await transport.problemWith(request);
   if (problem !== undefined) throw new CliError(problem, exitCodes.failed);
   const interrupted = new AbortController();
   const onSignal = (): void => {
-    say(flags, 'cancelling; a second Ctrl-C leaves at once');
+    say(flags, 'cancelling; press Ctrl-C again to exit immediately');
     interrupted.abort();
     process.once('SIGINT', leave);
   };
@@ -105,18 +105,16 @@ async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, 
   }
 }
 
-/** A line for a person, as it comes; nothing where JSON is asked for. */
+/** Prints text as it comes, unless JSON is requested. */
 function say({ json }: TryFlags, text: string): void {
   if (json !== true) console.log(printableLines(text));
 }
 
-/** For a person alone, and beside what the call brings. */
+/** Prints the waiting time to stderr, apart from the result of the call, unless JSON is requested. */
 function sayWaiting({ json, timeout }: TryFlags, ms: number): void {
   if (json === true) return;
   const s = (time: number): string => `${Math.round(time / 1_000)} s`;
-  console.error(
-    `the start has had no answer for ${s(ms)} of ${s(durationToMs(timeout, '--timeout'))}; Ctrl-C gives up`,
-  );
+  console.error(`no reply to the start for ${s(ms)} of ${s(durationToMs(timeout, '--timeout'))}; Ctrl-C gives up`);
 }
 
 function printJson({ json }: TryFlags, answer: object): void {

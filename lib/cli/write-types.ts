@@ -20,10 +20,9 @@ export interface TypesFlags {
 }
 
 /**
- * Writes what the servers of a configuration offer as types, or compares that with the file. Sets the exit code to 1 where
- * the file is not as it would be written.
- * @param names The servers that are asked; all of them if there are none
- * @throws CliError for a server that does not say what it offers, and a file that cannot be read or written
+ * Writes types of what the servers of a configuration offer or, with `--check`, compares them with the file and sets
+ * the exit code to 1 if it is out of date. Without `names` all servers are read.
+ * @throws CliError if a server does not say what it offers, or the file cannot be read or written
  */
 export async function writeTypes(names: readonly string[], flags: TypesFlags): Promise<void> {
   const configured = await configuredServers(flags.config, names);
@@ -52,7 +51,7 @@ export async function writeTypes(names: readonly string[], flags: TypesFlags): P
 
 async function offersOf(name: string, config: ServerConfig): Promise<Offers> {
   const http = new GuardedHttpClient({ allowLoopback: true });
-  // An agent may name its skill by a key of its URL, and is called by that name.
+  // Names are not cleaned of keys in the URL: an agent may name its skill by one, and is called by that name.
   const names = new WireTap(http, system.clock, [], () => undefined);
   const texts = new WireTap(names, system.clock, placesOf(config), () => undefined);
   const readSecret = (secretName: string): string | undefined => process.env[secretName];
@@ -64,7 +63,7 @@ async function offersOf(name: string, config: ServerConfig): Promise<Offers> {
   }
 }
 
-/** The file is kept with the code: what a server gives back of its credentials must not be in it. */
+/** Removes credentials that a server echoes: the file is kept with the code. */
 function cleaned(offers: Offers, names: WireTap, texts: WireTap): Offers {
   if (offers.kind === 'unknown') return { ...offers, problem: texts.clean(offers.problem) };
   const clean = ({ name, ...rest }: Offer): Offer => ({
@@ -85,7 +84,7 @@ function cleanedPart(part: unknown, clean: (text: string) => string): unknown {
 function said(name: string, offers: Offers): NonNullable<ServerOffers['offers']> {
   if (offers.kind !== 'unknown') return offers;
   throw new CliError(
-    `the server "${name}" does not say what it offers: ${offers.problem}. Nothing was written; name the servers to ask, and nothing but their names is known of the others.`,
+    `the server "${name}" does not say what it offers: ${offers.problem}. Nothing was written. To skip this server, name the others as arguments.`,
     exitCodes.failed,
   );
 }
@@ -122,11 +121,11 @@ function countIn(offers: ServerOffers['offers']): Omit<Counted, 'server'> {
 function formatTypes(file: string, counts: readonly Counted[], changes: readonly string[], isCheck: boolean): string {
   const servers = counts.map(({ server, tools, skills }) => {
     if (tools !== undefined) return `${server}: ${counted(tools, 'tool')}`;
-    return skills === undefined ? `${server}: nothing but its name` : `${server}: ${counted(skills, 'skill')}`;
+    return skills === undefined ? `${server}: name only` : `${server}: ${counted(skills, 'skill')}`;
   });
   if (changes.length === 0) return [`${file} is up to date`, ...servers].join('\n');
   return isCheck
-    ? [`${file} is not what the servers offer now; write it with outwait types`, ...changes].join('\n')
+    ? [`${file} is out of date; update it with outwait types`, ...changes].join('\n')
     : [`${file} written`, ...servers, ...changes].join('\n');
 }
 

@@ -5,45 +5,45 @@ import type { EpochMs } from '../base/time.js';
 import type { Settlement, StartedToken, TokenRecord } from '../history/records.js';
 import type { BadReads } from '../history/remote-end.js';
 
-/** Two of them that are closer together count as one: a read that somebody asked for out of turn proves nothing new. */
+/** Bad reads that are closer together count as one: an extra read on request proves nothing new. */
 export const badReadsGapMs = 10_000;
 
 type PolledTask = Pick<StartedToken, 'handle' | 'createdAtMs' | 'startedAtMs' | 'ttlMs' | 'sightings'>;
 
 export type AfterBadRead =
-  /** The wait goes on; `sightings` are to be kept. */
+  /** The wait goes on, and `sightings` must be stored. */
   | { readonly kind: 'open'; readonly sightings?: BadReads }
-  /** The task will never end for us. */
+  /** The wait ends with this error, since the task will never end for us. */
   | { readonly kind: 'over'; readonly error: StoredError };
 
-/** The server says that it knows no such task: not yet (its replicas may lag), no longer, or never for us. */
+/** Decides about a task that its server does not know: not yet (its replicas may lag), no longer, or never for us. */
 export function afterMissing(task: PolledTask, said: StoredError, nowMs: EpochMs): AfterBadRead {
   const ageMs = nowMs - (task.startedAtMs ?? task.createdAtMs);
   const ttlMs = task.ttlMs ?? task.handle.ttlMs;
-  // Our own clock, from when we were told: that is later than the server's count began, so never too early.
+  // Our own clock, from when the reply came: later than the server's count began, so never too early.
   if (ttlMs !== undefined && ageMs >= ttlMs) {
-    const message = `"${task.handle.server}" kept the remote task for ${ttlMs / 1000} s and has it no longer`;
+    const message = `"${task.handle.server}" kept the remote task for ${ttlMs / 1000} s and no longer has it`;
     return { kind: 'over', error: storedError('REMOTE_TASK_EXPIRED', message, detailsOf(task, { ttlMs })) };
   }
   if (ageMs < taskMissingGraceMs) return { kind: 'open' };
   const sightings = oneMore(task.sightings, 'missing', nowMs);
   if (sightings.count < badReadsMax) return { kind: 'open', sightings };
-  const message = `"${task.handle.server}" knows the remote task no longer: ${said.message}`;
+  const message = `"${task.handle.server}" no longer knows the remote task: ${said.message}`;
   return { kind: 'over', error: storedError('REMOTE_TASK_LOST', message, detailsOf(task, { state: 'missing' })) };
 }
 
-/** What a token says of the age of its task. */
+/** The fields of a token from which the age of its task follows. */
 type TaskAge = Pick<TokenRecord, 'createdAtMs' | 'startedAtMs'> & {
   readonly settlement?: Pick<Settlement, 'atMs'>;
 };
 
-/** So soon after its start, as far as that is known, a server's word that there is no such task proves nothing. */
+/** Returns true so soon after the start, as far as that is known, that a missing task proves nothing. */
 export function isYoung({ startedAtMs, settlement, createdAtMs }: TaskAge, nowMs: EpochMs): boolean {
-  // An item of an earlier version has no instant of a start that was answered after the wait had ended.
+  // Items of earlier versions lack `startedAtMs` for a start that was answered after its wait had ended.
   return nowMs - (startedAtMs ?? settlement?.atMs ?? createdAtMs) < taskMissingGraceMs;
 }
 
-/** The reply is larger than anything that can be read or stored; it will not shrink. */
+/** Decides about a reply that is too large to be read or stored; it will not shrink. */
 export function afterUnfit(task: PolledTask, said: StoredError, nowMs: EpochMs): AfterBadRead {
   const sightings = oneMore(task.sightings, 'unfit', nowMs);
   if (sightings.count < badReadsMax) return { kind: 'open', sightings };

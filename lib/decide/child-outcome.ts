@@ -4,7 +4,7 @@ import type { RunOutcome } from '../history/event.js';
 import type { RunHead } from '../history/records.js';
 import type { TokenOutcome } from '../history/settlement.js';
 
-/** What the end of a child settles the wait of its parent with. */
+/** Returns the outcome with which the end of a child settles the wait of its parent. */
 export function childOutcome({ runId, workflow }: RunHead, outcome: RunOutcome): TokenOutcome {
   if (outcome.status === 'completed') return { kind: 'completed', result: outcome.result ?? null, isError: false };
   const why = outcome.status === 'failed' ? `: ${outcome.error.message}` : '';

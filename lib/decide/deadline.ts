@@ -2,8 +2,8 @@ import type { EpochMs } from '../base/time.js';
 import type { OpenWait } from '../history/run-state.js';
 
 /**
- * When a run must next be looked at for the sake of this wait; undefined when something else will: a step in flight, a
- * remote task that is known and has a marker of its own, somebody outside.
+ * Returns when this wait next needs a turn of its run; undefined if something else triggers it: a step in flight, a
+ * started remote task, whose token has its own marker, or an event from outside.
  */
 export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
   switch (wait.kind) {
@@ -13,7 +13,7 @@ export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
     case 'remoteAnswer':
       return wait.retryAtMs;
     case 'remoteTask':
-      // One that waits for answers before it starts ends at its deadline like any other.
+      // A call that waits for answers before it starts has no retry, but still its deadline.
       if (wait.rounds > 0 && wait.retryAtMs === undefined) return wait.deadlineAtMs;
       return wait.retryAtMs === undefined ? undefined : Math.min(wait.retryAtMs, wait.deadlineAtMs);
     case 'signal':
@@ -25,8 +25,8 @@ export function waitDueAtMs(wait: OpenWait): EpochMs | undefined {
 }
 
 /**
- * A run that cannot go on is looked at again after as long as it has been stuck, at least 1 min, at most 1 h; and at its
- * deadline, which ends it all the same.
+ * Returns when to retry a blocked run: after as long as it has been blocked, at least 1 min, at most 1 h; and no later
+ * than its deadline, which ends it anyway.
  */
 export function blockedRetryAtMs(
   blockedSinceMs: EpochMs,

@@ -1,7 +1,7 @@
 import type { Commit } from '../history/event.js';
 import type { TokenRecord } from '../history/records.js';
 
-/** An attempt to start was sent without an answer, or has no end in the log. */
+/** Returns true if an attempt to start was sent without an answer, or has no end in the log. */
 export function mayHaveStarted(commits: readonly Commit[], token: TokenRecord): boolean {
   const { waitId, attempt } = token;
   let known = knownByWorker(token);
@@ -15,11 +15,11 @@ export function mayHaveStarted(commits: readonly Commit[], token: TokenRecord): 
   return wasSent || attempt > known;
 }
 
-/** The last attempt of which a worker has said that it has made none, or that nothing came of it; 0: none. */
+/** Returns the last attempt that a worker certainly did not make, or that started nothing; 0 if there is none. */
 function knownByWorker({ workerStart, attempt }: TokenRecord): number {
   if (workerStart?.attempt !== attempt) return 0;
   const { claim, came } = workerStart;
-  // Not begun, and it cannot be any more.
+  // The attempt has not begun, and no longer can.
   if (claim === undefined) return attempt;
   const hasRunNothing =
     came?.type === 'RemoteTaskStartAsked' || (came?.type === 'RemoteTaskStartFailed' && came.sent !== true);

@@ -10,31 +10,31 @@ import type { OpenWait, RunState } from '../history/run-state.js';
 import type { InboxRecord, TokenRecord } from '../history/records.js';
 import { isNextWithWorker } from './worker-start.js';
 
-/** Events taken into one commit stop here; what does not fit goes into the next commit. */
+/** Target size of the new events of one commit; what does not fit goes into the next commit. */
 export const commitTargetBytes = 300 * 1024;
-/** Handles in one commit: their ids are the servers', and thousands of them can come at once. */
+/** Largest handles of one commit together: servers choose the ids, and thousands can arrive at once. */
 export const commitHandlesMaxBytes = 1024 * 1024;
 
-/** What a turn knows of its run. */
+/** The state of a run as a turn has read it. */
 export interface RunSnapshot {
   readonly state: RunState;
   readonly tokens: ReadonlyMap<WaitId, TokenRecord>;
-  /** Requests that no commit holds, in the order in which they act. */
+  /** Requests that are in no commit yet, in the order in which they take effect. */
   readonly requests: readonly InboxRecord[];
-  /** The workflow still waits for it: no cancel has closed it. */
+  /** Whether the workflow still waits for it: no cancel has closed it. */
   readonly isWaitedFor: (wait: OpenWait) => boolean;
 }
 
-/** What one commit takes in. `isCut`: more is there, for the next one. */
+/** The new events of one commit. `isCut`: more are left for the next one. */
 export interface NewEvents {
   readonly events: readonly HistoryEvent[];
   readonly isCut: boolean;
 }
 
 /**
- * What is in no commit yet and is new to the workflow, as much of it as one commit holds: requests from outside in the
- * order in which they were accepted, settlements, what is due. A terminate goes first; then time, then id, order it.
- * Nothing has happened later than now, whatever the clock of its sender said.
+ * Returns the events that are new to the workflow, as many as one commit holds: requests from outside in the order in
+ * which they were accepted, settlements, and what is due. A terminate comes first; the rest is ordered by time, then
+ * id. No event is later than now, even if the clock of its sender is ahead.
  */
 export function newEvents(known: RunSnapshot, results: readonly HistoryEvent[], nowMs: EpochMs): NewEvents {
   const requested = requestNews(known.requests, nowMs);
@@ -66,9 +66,9 @@ export function hasNews(known: RunSnapshot, nowMs: EpochMs): boolean {
 }
 
 /**
- * Inbox items that no commit holds, in the order in which they act: that in which they were accepted, as far as somebody
- * can have known it. A request that was sent after another had been accepted has a greater position, whatever the clocks
- * of the two replicas said. Items of earlier versions have none, and come among the others by their time.
+ * Returns the inbox items that are in no commit yet, in the order in which they take effect: the order of acceptance,
+ * as far as a sender could observe it. A request sent after another was accepted has a greater position, whatever the
+ * clocks of the two replicas say. Items of earlier versions have no position, and are merged by their time.
  */
 export function newRequests(
   inbox: ReadonlyMap<string, InboxRecord>,
@@ -92,7 +92,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** Two lists as one, each in its own order; of two that may come next the earlier, or that of the first list. */
+/** Merges two lists, each in its own order, by time; at equal times the first list goes first. */
 function merged<One extends { readonly atMs: EpochMs }>(first: readonly One[], second: readonly One[]): One[] {
   const all: One[] = [];
   let at = 0;
@@ -104,8 +104,8 @@ function merged<One extends { readonly atMs: EpochMs }>(first: readonly One[], s
 }
 
 /**
- * When each request counts as accepted: not before one that was accepted earlier, nor later than now. In order, so that a
- * later request is never at an earlier time.
+ * Yields each request with the time at which it counts as accepted: in order, so never earlier than the request before
+ * it, and never later than now.
  */
 function* timed(requests: readonly InboxRecord[], nowMs: EpochMs): Generator<readonly [InboxRecord, EpochMs]> {
   let atMs = 0;
@@ -115,7 +115,7 @@ function* timed(requests: readonly InboxRecord[], nowMs: EpochMs): Generator<rea
   }
 }
 
-/** Until when the run is paused, with what its inbox says; undefined when it is not. */
+/** Returns until when the run is paused, including the requests of its inbox; undefined if it is not paused. */
 export function pausedUntilMs(
   { state, requests }: Pick<RunSnapshot, 'requests' | 'state'>,
   nowMs: EpochMs,
@@ -128,7 +128,7 @@ export function pausedUntilMs(
   return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined;
 }
 
-/** What pauses the run or lets it go on, and nothing else. */
+/** Returns only the new events that pause or resume the run. */
 export function pauseNews({ requests }: Pick<RunSnapshot, 'requests'>, nowMs: EpochMs): readonly HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const [item, atMs] of timed(requests, nowMs)) {
@@ -138,8 +138,8 @@ export function pauseNews({ requests }: Pick<RunSnapshot, 'requests'>, nowMs: Ep
 }
 
 /**
- * The handles that came since the last commit, as many as fit beside all else. Worth no commit of their own: the token
- * item is the record of the start.
+ * Returns the handles that arrived since the last commit, as many as fit beside the other events. They do not justify a
+ * commit of their own: the token item is the record of the start.
  */
 export function newHandles({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>): readonly HistoryEvent[] {
   const handles: HistoryEvent[] = [];
@@ -160,7 +160,7 @@ export function newHandles({ state, tokens }: Pick<RunSnapshot, 'state' | 'token
   return handles;
 }
 
-/** What servers ask that the log does not have, as much of it as one commit holds. */
+/** Returns the questions of servers that the log does not have, as many as one commit holds. */
 export function newQuestions(
   { state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>,
   atMs: EpochMs,
@@ -182,7 +182,7 @@ export function newQuestions(
   return asked;
 }
 
-/** As many of the events as one commit holds, at least one. */
+/** Returns how many of the events one commit holds, at least one. */
 export function fittingCount(events: readonly HistoryEvent[]): number {
   let bytes = 0;
   let count = 0;
@@ -194,7 +194,7 @@ export function fittingCount(events: readonly HistoryEvent[]): number {
   return count;
 }
 
-/** As many of the requests as one commit holds, at least one; a terminate before all others. */
+/** Returns as many of the requests as one commit holds, at least one; a terminate comes first. */
 function requestNews(requests: readonly InboxRecord[], nowMs: EpochMs): HistoryEvent[] {
   const terminate = requests.find((item) => item.kind === 'terminate');
   const events = terminate === undefined ? [] : [toEvent(terminate, Math.min(terminate.atMs, nowMs))];
@@ -232,7 +232,10 @@ function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
   }
 }
 
-/** Only of waits that the commits read ask for: a newer commit's token may have been read before its commit. */
+/**
+ * Returns settlements, only of waits that the log requests: a token may have been read before the commit that requests
+ * it.
+ */
 function tokenNews({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const waitId of state.openTokens.keys()) {
@@ -244,7 +247,7 @@ function tokenNews({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, now
   return news;
 }
 
-/** What starts came to that workers have made, and that only a commit may say. */
+/** Returns the results of starts made by workers that only a commit may record. */
 function startNews({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, nowMs: EpochMs): HistoryEvent[] {
   const news: HistoryEvent[] = [];
   for (const wait of state.openTokens.values()) {
@@ -286,10 +289,10 @@ function sizeOf(event: HistoryEvent): number {
   return 300 + jsonBytes(payloadOf(event));
 }
 
-/** What may make an event a large one. */
+/** Returns the part of an event that may be large. */
 function payloadOf(event: HistoryEvent): JsonValue | undefined {
   if (event.type === 'StepCompleted') return event.result;
-  // Its name and id are the caller's.
+  // The caller chooses the name and the id.
   if (event.type === 'SignalReceived') return `${event.inboxId}${event.name}`;
   if (event.type === 'CancelRequested' || event.type === 'TerminateRequested') return event.reason;
   if (event.type === 'RemoteAnswerRequested') return event.answer;

@@ -8,8 +8,9 @@ import type { TokenOutcome } from '../history/settlement.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 
 /**
- * The outcome that a remote end settles its token with. A result that no item can hold fails the wait and says why.
- * `phase`: whether the reply to the start said it, or a read of the task; `taskId`: where the task is known.
+ * Returns the outcome with which a remote end settles its token. A result that is too large fails the wait with
+ * `PAYLOAD_TOO_LARGE`. `phase`: the end came with the reply to the start, or with a read; `taskId`: if the task is
+ * known.
  */
 export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run', taskId?: string): TokenOutcome {
   if (end.kind === 'failed') {
@@ -24,7 +25,7 @@ export function outcomeOf(end: RemoteEnd, server: string, phase: 'start' | 'run'
   return { kind: 'failed', error: { ...error, details } };
 }
 
-/** The outcome of a run whose deadline has passed. */
+/** Returns the outcome of a run whose deadline has passed. */
 export function runTimedOut(workflow: string): RunOutcome {
   const error = storedError('RUN_TIMED_OUT', `the run of "${workflow}" did not end before its deadline`);
   return { status: 'failed', error };

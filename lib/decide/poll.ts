@@ -2,33 +2,33 @@ import { pollHintMaxMs, pollIntervalMaxMs, pollIntervalMinMs, taskMissingGraceMs
 import type { EpochMs } from '../base/time.js';
 import type { StartedToken } from '../history/records.js';
 
-/** One claim, which is one write, lasts at least this long. */
+/** Shortest duration of a claim, which costs one write. */
 const pollClaimMs = 60_000;
-/** Due instants are rounded up to this, so that one invocation carries many tasks. */
+/** Due times are rounded up to this, so that one invocation reads many tasks. */
 const pollTickMs = 1_000;
 
-/** What is looked at of a token to say when to read its task. */
+/** The fields of a token that determine when to read its task. */
 export type PolledToken = Pick<StartedToken, 'createdAtMs' | 'deadlineAtMs' | 'pollHintMs'>;
 
-/** A tenth of the task's age, at least 5 s, at most 5 min: the lag stays in proportion to the wait. */
+/** Returns a tenth of the task's age, at least 5 s, at most 5 min: the lag stays in proportion to the wait. */
 export function pollIntervalMs(ageMs: number): number {
   return clamp(ageMs / 10, pollIntervalMinMs, pollIntervalMaxMs);
 }
 
-/** A server's hint as we follow it: 0, negative, fractional, absurd and missing values do no harm. */
+/** Returns a server's hint within our limits; 0 if it is missing, negative or not finite. */
 export function pollHint(givenMs: number | undefined): number {
   return givenMs === undefined || !Number.isFinite(givenMs) ? 0 : clamp(Math.ceil(givenMs), 0, pollHintMaxMs);
 }
 
-/** When to read the task next after a good read: never sooner than the server asks, never past the deadline. */
+/** Returns when to read the task after a good read: never sooner than the server asks, never past the deadline. */
 export function nextPollAtMs(token: PolledToken, nowMs: EpochMs, hintMs = 0): EpochMs {
   const waitMs = Math.max(pollIntervalMs(nowMs - token.createdAtMs), pollHint(hintMs));
   return beforeDeadline(token, onTick(nowMs + waitMs));
 }
 
 /**
- * When to read it again after the `errors`-th failing read in a row: 10, 20, 40 s … up to 5 min, and never sooner than
- * after a good read, or than the server asks.
+ * Returns when to read the task after the `errors`-th failing read in a row: 10, 20, 40 s … up to 5 min, and never
+ * sooner than after a good read, or than the server asks.
  */
 export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors: number, retryAfterMs = 0): EpochMs {
   const backoffMs = Math.min(pollIntervalMinMs * 2 ** Math.min(errors, 10), pollIntervalMaxMs);
@@ -37,22 +37,22 @@ export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors:
 }
 
 /**
- * When to look again for a task that its server says it does not know: soon while it is young, for either its replicas
- * catch up or it was lost at once; else as after any failing read.
+ * Returns when to read a task again that its server does not know: soon while it is young, since the replicas may catch
+ * up or the task was lost at once; otherwise as after any failing read.
  */
 export function nextLookAtMs(token: PolledToken, nowMs: EpochMs, errors: number): EpochMs {
   if (nowMs - token.createdAtMs >= 2 * taskMissingGraceMs) return nextPollAfterErrorMs(token, nowMs, errors);
   return beforeDeadline(token, onTick(nowMs + pollIntervalMinMs));
 }
 
-/** The due instant that a worker claims before it reads: one write covers at least a minute of reads. */
+/** Returns until when a worker claims a task before it reads it: one write covers at least a minute of reads. */
 export function claimUntilMs(token: PolledToken, nowMs: EpochMs): EpochMs {
   return beforeDeadline(token, Math.max(nowMs + pollClaimMs, nextPollAtMs(token, nowMs, token.pollHintMs)));
 }
 
 /**
- * For how long the server now keeps the task; undefined where that is what the item says. A task that is found after its
- * time is kept for as long as it is: then the time that its server names means nothing.
+ * Returns for how long the server now keeps the task; undefined if the item already says so. A task that is found after
+ * its time counts as kept for ever: the time that its server names then means nothing.
  */
 export function changedTtlMs(
   token: StartedToken,
@@ -71,7 +71,7 @@ function beforeDeadline(token: PolledToken, atMs: EpochMs): EpochMs {
   return Math.min(token.deadlineAtMs, atMs);
 }
 
-/** Shared ticks let one invocation carry many tasks. */
+/** Rounds up to a tick, so that one invocation reads many tasks. */
 function onTick(atMs: EpochMs): EpochMs {
   return Math.ceil(atMs / pollTickMs) * pollTickMs;
 }

@@ -3,7 +3,7 @@ import type { JsonValue } from '../base/json.js';
 import { questionMaxBytes, questionsMax } from '../base/limits.js';
 import type { RemoteQuestion } from '../history/remote-question.js';
 
-/** Those of a server's questions that are taken in: not too many, none too large. */
+/** Returns the questions of a server that are recorded: at most `questionsMax`, none too large. */
 export function boundedQuestions(questions: readonly RemoteQuestion[]): readonly RemoteQuestion[] {
   return questions
     .filter((question) => jsonBytes(question as unknown as JsonValue) <= questionMaxBytes)
@@ -11,8 +11,8 @@ export function boundedQuestions(questions: readonly RemoteQuestion[]): readonly
 }
 
 /**
- * What a task asks now, bounded, if any of it is not among what was recorded last. What its server asked before there was
- * a task may have had the same keys.
+ * Returns the questions of a task, bounded, if any of them was not recorded last time; undefined otherwise. Questions
+ * from before there was a task do not count: they may have had the same keys.
  */
 export function unseenQuestions(
   last: { readonly list: readonly RemoteQuestion[]; readonly round?: number } | undefined,
@@ -24,7 +24,10 @@ export function unseenQuestions(
   return questions.some(({ key }) => !knownKeys.has(key)) ? questions : undefined;
 }
 
-/** Keys under which a server now asks something else than it did: a key names one question for good. */
+/**
+ * Returns the keys under which a server now asks a different question, which is wrong: a key names one question for
+ * ever.
+ */
 export function changedQuestions(
   last: { readonly list: readonly RemoteQuestion[] } | undefined,
   asked: readonly RemoteQuestion[],

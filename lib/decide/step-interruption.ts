@@ -1,6 +1,6 @@
 import { storedError, type StoredError } from '../base/errors.js';
 
-/** Times a step may take its process with it before it is failed. */
+/** How often the process may die during a step before the step fails. */
 const poisonStrikes = 3;
 
 interface BegunStep {
@@ -8,15 +8,17 @@ interface BegunStep {
   readonly policy: { readonly atMostOnce: boolean };
 }
 
-/** Why a step must not be begun again; undefined when it may. `interrupted`: attempts that died with their process. */
+/**
+ * Returns why a step must not begin again; undefined if it may. `interrupted`: attempts that died with their process.
+ */
 export function interruption({ policy, name }: BegunStep, interrupted: number): StoredError | undefined {
   if (policy.atMostOnce && interrupted > 0) {
-    return storedError('STEP_INTERRUPTED', `step "${name}" was begun, its process died, and it may run at most once`, {
+    return storedError('STEP_INTERRUPTED', `step "${name}" may run at most once, and its process died`, {
       step: name,
     });
   }
   if (interrupted >= poisonStrikes) {
-    return storedError('STEP_POISONED', `step "${name}" took its process with it ${interrupted} times`, { step: name });
+    return storedError('STEP_POISONED', `the process died ${interrupted} times during step "${name}"`, { step: name });
   }
   return undefined;
 }

@@ -1,6 +1,9 @@
 import type { TokenRecord } from '../history/records.js';
 
-/** The wait ended, and what it waited for may not have: it ended first, or its start came to an end afterwards. */
+/**
+ * Returns true if the wait ended but its task or child may still run: the wait ended first, or its start succeeded
+ * later.
+ */
 export function needsStop({ settlement, child, server, leftAtMs }: TokenRecord): boolean {
   const kind = settlement?.outcome.kind;
   if (settlement !== undefined && leftAtMs !== undefined) return true;

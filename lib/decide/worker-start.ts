@@ -6,17 +6,17 @@ import type { OpenRemoteTask } from '../history/run-state.js';
 import type { TokenOutcome } from '../history/settlement.js';
 import type { TokenRecord } from '../history/records.js';
 
-/** A worker makes the attempt, or has made it and left what came of it. */
+/** Returns true if a worker makes the attempt, or has made it and recorded its result. */
 export function isWithWorker({ workerStart, settlement, handle }: TokenRecord, attempt: number): boolean {
   return settlement === undefined && handle === undefined && workerStart?.attempt === attempt;
 }
 
-/** The same of the next attempt of a wait, as the log has it. */
+/** Returns true if a worker has the next attempt of a wait, as the log counts them. */
 export function isNextWithWorker({ look, failedAttempts }: OpenRemoteTask, token: TokenRecord): boolean {
   return look === undefined && isWithWorker(token, failedAttempts + 1);
 }
 
-/** What a wait ends with whose deadline passes before its task is known. */
+/** Returns the outcome of a wait whose deadline passes before its task is known. */
 export function startTimedOut(
   wait: Pick<OpenRemoteTask, 'failedAttempts' | 'lastError' | 'mayRun' | 'look'>,
   { workerStart, attempt }: TokenRecord,
@@ -37,7 +37,9 @@ export function startTimedOut(
   };
 }
 
-/** The same of a wait of which only the item is known. Its task may be: then its server still has it. */
+/**
+ * Returns the outcome of a wait whose deadline has passed, from its item alone. A known task still runs on its server.
+ */
 export function timedOut(token: TokenRecord): TokenOutcome {
   const { workerStart, attempt, handle } = token;
   if (handle !== undefined) return { kind: 'timed_out', taskId: handle.taskId };
@@ -45,7 +47,7 @@ export function timedOut(token: TokenRecord): TokenOutcome {
   return startTimedOut({ failedAttempts: attempt - 1 }, token);
 }
 
-/** Until when a worker with so much time left waits for the answer to a start, and still has time to take it. */
+/** Returns until when a worker waits for the reply to a start, so that it still has time to record it. */
 export function longestCallUntilMs(nowMs: EpochMs, remainingMs: number): EpochMs {
   return nowMs + Math.min(startPatienceMs, remainingMs - startTakeMs);
 }

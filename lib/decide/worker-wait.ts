@@ -5,8 +5,8 @@ import { foldHistory, type OpenWait } from '../history/run-state.js';
 import { newRequests, pausedUntilMs } from './new-events.js';
 
 /**
- * The wait that a worker is to work for, as the log has it. `ends`: a turn is about to end the run, and closes the token.
- * Returns undefined when the log has no such wait, or not one that `isAsked`.
+ * Returns the wait that a worker acts for, as the log has it. `ends`: a turn is about to end the run and closes the
+ * token. Returns undefined if the log has no such wait, or `isAsked` does not accept it.
  */
 export function askedOfWorker<Asked extends OpenWait>(
   { head, commits, inbox }: RunRecords,
@@ -22,7 +22,7 @@ export function askedOfWorker<Asked extends OpenWait>(
   return pausedUntilMs({ state, requests }, nowMs) === undefined ? wait : 'paused';
 }
 
-/** The deadline has passed. */
+/** Returns true if the deadline has passed. */
 export function isPast(deadlineAtMs: EpochMs | undefined, nowMs: EpochMs): boolean {
   return deadlineAtMs !== undefined && deadlineAtMs <= nowMs;
 }

@@ -2,7 +2,7 @@ import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonValue } from '../base/json.js';
 import type { HistoryEvent } from './event.js';
 
-/** Written with every commit. A reader knows every version up to its own. */
+/** Format of the history, written with every commit. A reader knows every format up to its own. */
 export const historyFormat = 1;
 
 const knownTypes: Record<HistoryEvent['type'], true> = {
@@ -45,15 +45,15 @@ const knownTypes: Record<HistoryEvent['type'], true> = {
   RunEnded: true,
 };
 
-/** The stored form of the events of one commit: `{ format, events }`. */
+/** Returns the stored form of the events of one commit: `{ format, events }`. */
 export function encodeEvents(events: readonly HistoryEvent[]): JsonValue {
   return { format: historyFormat, events: events as unknown as JsonValue };
 }
 
 /**
  * Reads what `encodeEvents` of this or an older version wrote.
- * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer format or an event this version does not know: a run must
- * not be replayed by code that would silently skip a part of it.
+ * @throws EngineError `HISTORY_FORMAT_UNKNOWN` for a newer format or an unknown event: a run must not be replayed by
+ * code that would silently skip a part of it
  */
 export function decodeEvents(stored: JsonValue): readonly HistoryEvent[] {
   if (!isJsonObject(stored) || !Array.isArray(stored['events'])) throw unknown('a commit must hold a list of events');

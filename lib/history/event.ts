@@ -6,85 +6,88 @@ import type { Question } from './question.js';
 import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
 import type { RemoteProtocol } from './remote-protocol.js';
 
-/** What finds a remote task again. Kept on the token item and in the history; holds no URL and no secret. */
+/** Identifies a remote task. Kept on the token item and in the history; holds no URL and no secret. */
 export interface RemoteTaskHandle {
   /** Name of the server in the app's configuration. */
   readonly server: string;
   readonly protocol: RemoteProtocol;
-  /** Revision spoken when the task was started; polls keep to it. */
+  /** Protocol revision of the start, which polls keep to. */
   readonly wire: string;
   readonly taskId: string;
   readonly contextId?: string;
-  /** MCP: what the server promised to keep the task for, from its creation. */
+  /** MCP: for how long from its creation the server promised to keep the task. */
   readonly ttlMs?: number;
-  /** A2A: over which interface of its card the task was started. Missing: JSON-RPC. */
+  /** A2A: the interface of the card over which the task was started. Missing: JSON-RPC. */
   readonly binding?: 'JSONRPC' | 'HTTP+JSON';
-  /** A2A: the tenant under which the task was started, where the agent has tenants. */
+  /** A2A: the tenant under which the task was started, if the agent has tenants. */
   readonly tenant?: string;
-  /** MCP 2025-11-25: the session in which the task was started, where the server has sessions. */
+  /** MCP 2025-11-25: the session in which the task was started, if the server has sessions. */
   readonly session?: string;
-  /** MCP: the tool that started it, of a job that other tools tell of; `taskId` is the id of the job, and `wire` begins with `jobs-`. */
+  /**
+   * MCP: the tool that started a job whose status other tools report; `taskId` is the job's id, and `wire` begins with
+   * `jobs-`.
+   */
   readonly job?: string;
-  /** The id of the job is a number. */
+  /** Set if the id of the job is a number. */
   readonly numericId?: true;
-  /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares the same. */
+  /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares it too. */
   readonly answersQuestions?: true;
 }
 
-/** How a run ends, or ended. */
+/** How a run ends or ended. */
 export type RunOutcome =
   | { readonly status: 'completed'; readonly result?: JsonValue }
   | { readonly status: 'failed'; readonly error: StoredError }
   | { readonly status: 'cancelled'; readonly reason?: string }
   | { readonly status: 'terminated'; readonly reason?: string }
-  /** Goes on as another run with a history of its own. */
+  /** Continued as another run with its own history. */
   | { readonly status: 'continued'; readonly nextRunId: RunId; readonly input?: JsonValue };
 
-/** What becomes of a remote task when nobody waits for it any more. */
+/** Policy for a remote task that is no longer waited for. */
 export type RemoteClosePolicy = 'cancel' | 'leave';
 
-/** What happens to a child when its parent no longer waits for it. */
+/** Policy for a child run that its parent no longer waits for. */
 export type ParentClosePolicy = 'cancel' | 'terminate' | 'abandon';
 
-/** When it happened. */
+/** The time of an event. */
 export interface At {
-  /** When it happened, by the clock of whoever recorded it. */
+  /** When it happened, by the clock of the process that recorded it. */
   readonly atMs: EpochMs;
 }
 
-/** The first turn began. The input is on the head item. A run that is cancelled before a delayed start has none. */
+/** The first turn began. The input is on the head item. Missing for a run that is cancelled before a delayed start. */
 export type RunStarted = At & {
   readonly type: 'RunStarted';
   readonly workflow: string;
   readonly version: string;
   readonly behaviors: number;
 };
-/** The workflow asked for a step; it may run from now on. */
+/** The workflow requested a step, which may run from now on. */
 export type StepRequested = At & {
   readonly type: 'StepRequested';
   readonly waitId: WaitId;
   readonly name: string;
-  /** It runs in a worker of its own, which settles its token; in a turn otherwise. */
+  /** The step runs in its own worker, which settles its token; otherwise in a turn. */
   readonly long?: true;
-  /** Of a long step. */
+  /** Only of a long step. */
   readonly deadlineAtMs?: EpochMs;
 };
-/** An attempt is about to run; recorded beforehand only where a crash during it must be noticed. */
+/** An attempt is about to run; recorded only if a crash during it must be noticed. */
 export type StepStarted = At & {
   readonly type: 'StepStarted';
   readonly waitId: WaitId;
   readonly attempt: number;
-  /** The process of the start before this one did not die: it was handed over, and counts for nothing. */
+  /** The start before this one was handed over without a crash, and does not count as interrupted. */
   readonly unharmed?: true;
 };
-/** One attempt failed and another will follow. */
+/** An attempt failed and another will follow. */
 export type StepAttemptFailed = At & {
   readonly type: 'StepAttemptFailed';
   readonly waitId: WaitId;
   readonly attempt: number;
   readonly error: StoredError;
   readonly retryAtMs: EpochMs;
-  /** What the attempt last reported; the next one is given it. */
+  /** Last progress of the attempt, passed to the next one. */
   readonly progress?: JsonValue;
 };
 export type StepCompleted = At & {
@@ -93,7 +96,7 @@ export type StepCompleted = At & {
   readonly attempt: number;
   readonly result?: JsonValue;
 };
-/** No further attempt. */
+/** The step failed without a further attempt. */
 export type StepFailed = At & {
   readonly type: 'StepFailed';
   readonly waitId: WaitId;
@@ -102,30 +105,31 @@ export type StepFailed = At & {
 };
 export type TimerStarted = At & { readonly type: 'TimerStarted'; readonly waitId: WaitId; readonly firesAtMs: EpochMs };
 export type TimerFired = At & { readonly type: 'TimerFired'; readonly waitId: WaitId };
-/** The workflow called a remote task; its token may exist from now on. The deadline runs from here. */
+/** The workflow called a remote task, whose token may exist from now on. The deadline counts from here. */
 export type RemoteTaskRequested = At & {
   readonly type: 'RemoteTaskRequested';
   readonly waitId: WaitId;
   readonly server: string;
   /** Tool, skill, or `message`. */
   readonly name: string;
-  /** Of the whole call, arguments included: replay compares it with what the code asks for now. */
+  /** Digest of the whole call with its arguments, which replay compares with the call that the code makes now. */
   readonly digest: string;
-  /** The arguments where they are small, for the reader. */
+  /** The arguments if they are small, for display. */
   readonly input?: JsonValue;
   readonly deadlineAtMs: EpochMs;
-  /** Whoever follows the run follows the task too. */
+  /** Whether followers of the run follow the task too. */
   readonly watch?: boolean;
 };
-/** The server answered with a task. */
+/** The server returned a task. */
 export type RemoteTaskStarted = At & {
   readonly type: 'RemoteTaskStarted';
   readonly waitId: WaitId;
   readonly handle: RemoteTaskHandle;
 };
 /**
- * An attempt to start it is known not to have been processed, or may be repeated; the next one is due at `retryAtMs`. Also
- * one that was not made since the server is left alone: `attempt` is then that of the last one made, 0 before the first.
+ * An attempt to start was certainly not processed, or may be repeated; the next one is due at `retryAtMs`. Also
+ * recorded for an attempt that was not made because the server is left alone: `attempt` is then the last one made, or
+ * 0.
  */
 export type RemoteTaskStartFailed = At & {
   readonly type: 'RemoteTaskStartFailed';
@@ -133,42 +137,42 @@ export type RemoteTaskStartFailed = At & {
   readonly attempt: number;
   readonly error: StoredError;
   readonly retryAtMs: EpochMs;
-  /** It was sent and got no usable answer: a task may be running. */
+  /** The attempt was sent without a usable answer: a task may be running. */
   readonly sent?: true;
 };
 /**
- * An attempt to start was sent, its fate is unknown, and it must not be repeated. At `lookAtMs` the server is asked for the
- * `look`-th time whether it has a task of it.
+ * An attempt to start was sent, its result is unknown, and it must not be repeated. At `lookAtMs` the server is asked
+ * for the `look`-th time whether it has a task from this attempt.
  */
 export type RemoteTaskStartLost = At & {
   readonly type: 'RemoteTaskStartLost';
   readonly waitId: WaitId;
   readonly attempt: number;
   readonly error: StoredError;
-  /** 1, 2, 3. */
+  /** Number of the search for the task: 1, 2 or 3. */
   readonly look: number;
   readonly lookAtMs: EpochMs;
 };
-/** The remote task, or the server before it makes one, wants to know something. */
+/** The remote task asks a question, or the server asks before it makes a task. */
 export type RemoteQuestionAsked = At &
   AskedQuestion & { readonly type: 'RemoteQuestionAsked'; readonly waitId: WaitId };
-/** An attempt to start ended with questions, and nothing runs; the next one carries the answers. */
+/** An attempt to start ended with questions, and nothing runs; the next attempt carries the answers. */
 export type RemoteTaskStartAsked = At & {
   readonly type: 'RemoteTaskStartAsked';
   readonly waitId: WaitId;
   readonly attempt: number;
   readonly round: number;
 };
-/** The workflow answers; the answer may be delivered from now on. */
+/** The workflow answered a question; the answer may be delivered from now on. */
 export type RemoteAnswerRequested = At & {
   readonly type: 'RemoteAnswerRequested';
   readonly waitId: WaitId;
-  /** The wait of the call. */
+  /** Id of the call's wait. */
   readonly callId: WaitId;
-  /** Which of its questions (`questionId`). */
+  /** Id of the question within the call. */
   readonly questionId: string;
   readonly answer: RemoteAnswer;
-  /** Of question and answer. */
+  /** Digest of question and answer. */
   readonly digest: string;
 };
 export type RemoteAnswerFailed = At & {
@@ -178,15 +182,15 @@ export type RemoteAnswerFailed = At & {
   readonly error: StoredError;
   readonly retryAtMs: EpochMs;
 };
-/** The server has it, or no longer asks. */
+/** The server has the answer, or no longer asks. */
 export type RemoteAnswerDelivered = At & { readonly type: 'RemoteAnswerDelivered'; readonly waitId: WaitId };
-/** The server does not take it. */
+/** The server refused the answer. */
 export type RemoteAnswerRefused = At & {
   readonly type: 'RemoteAnswerRefused';
   readonly waitId: WaitId;
   readonly error: StoredError;
 };
-/** The token of a wait was settled. The settlement is on the token item, which is part of the truth; it is not copied. */
+/** The token of a wait was settled. The settlement stays on the token item, which is part of the truth. */
 export type TokenSettled = At & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
 /** The workflow waits for a signal. */
 export type SignalWaitStarted = At & {
@@ -196,35 +200,38 @@ export type SignalWaitStarted = At & {
   readonly deadlineAtMs?: EpochMs;
 };
 export type SignalWaitTimedOut = At & { readonly type: 'SignalWaitTimedOut'; readonly waitId: WaitId };
-/** A signal was taken in. Its payload stays on the inbox item. */
+/** A signal was received. Its payload stays on the inbox item. */
 export type SignalReceived = At & { readonly type: 'SignalReceived'; readonly inboxId: string; readonly name: string };
-/** A wait was given a signal; derived by the workflow's code, recorded so that the log can be read without it. */
+/**
+ * A signal was delivered to a wait; derived by the workflow's code, recorded so that the log can be read without the
+ * code.
+ */
 export type SignalDelivered = At & {
   readonly type: 'SignalDelivered';
   readonly waitId: WaitId;
   readonly inboxId: string;
 };
 /**
- * Waits of the workflow that it no longer waits for, and that nothing else would end: timers, signals, steps in a turn,
- * answers. Derived by its code like `SignalDelivered`. A wait that has a token is closed on its item.
+ * The workflow no longer waits for these, and nothing else would end them: timers, signals, steps in a turn, answers.
+ * Derived by the code like `SignalDelivered`. A wait with a token is closed on its item instead.
  */
 export type WaitsClosed = At & { readonly type: 'WaitsClosed'; readonly waitIds: readonly WaitId[] };
-/** The workflow asked for a token that somebody outside will settle. */
+/** The workflow requested a token that is settled from outside. */
 export type ExternalWaitRequested = At & {
   readonly type: 'ExternalWaitRequested';
   readonly waitId: WaitId;
   readonly name: string;
-  /** For a person to answer. */
+  /** The question to a person, if any. */
   readonly form?: Question;
   readonly deadlineAtMs?: EpochMs;
 };
-/** Its item is there; the token, under the key of that id, may be handed out. */
+/** The token item exists; the token, signed with the key `keyId`, may be handed out. */
 export type ExternalWaitIssued = At & {
   readonly type: 'ExternalWaitIssued';
   readonly waitId: WaitId;
   readonly keyId: string;
 };
-/** The workflow asked for a child run. */
+/** The workflow requested a child run. */
 export type ChildRequested = At & {
   readonly type: 'ChildRequested';
   readonly waitId: WaitId;
@@ -234,14 +241,14 @@ export type ChildRequested = At & {
   readonly parentClose: ParentClosePolicy;
   readonly deadlineAtMs?: EpochMs;
 };
-/** The child's head is there. */
+/** The head of the child run exists. */
 export type ChildStarted = At & { readonly type: 'ChildStarted'; readonly waitId: WaitId };
-/** The code asked whether it may take a new path, and was told yes: from now on it always may. */
+/** The code may take a new path (`ctx.patched`), from now on always. */
 export type PatchRecorded = At & { readonly type: 'PatchRecorded'; readonly patchId: string };
 export type ProgressReported = At & { readonly type: 'ProgressReported'; readonly progress: JsonValue };
 export type RunPaused = At & { readonly type: 'RunPaused'; readonly inboxId: string; readonly untilMs: EpochMs };
 export type RunResumed = At & { readonly type: 'RunResumed'; readonly inboxId?: string };
-/** Everything that waits for its next attempt is tried now. */
+/** Everything that waits for its next attempt is retried now. */
 export type RetryNowRequested = At & { readonly type: 'RetryNowRequested'; readonly inboxId: string };
 export type CancelRequested = At & {
   readonly type: 'CancelRequested';
@@ -253,17 +260,17 @@ export type TerminateRequested = At & {
   readonly inboxId: string;
   readonly reason?: string;
 };
-/** The outcome is fixed. Only the closing of waits and the terminal commit may follow. */
+/** The outcome is fixed. Only the closing of waits and the final commit may follow. */
 export type RunEnding = At & {
   readonly type: 'RunEnding';
   readonly outcome: RunOutcome;
-  /** Cancels that were taken in and reached no wait: the run that this one goes on as is given them. */
+  /** Cancels that were received and reached no wait: the next run of `continueAsNew` gets them. */
   readonly unheard?: readonly string[];
 };
-/** The run has ended; every wait that the log asked for is closed. */
+/** The run has ended; every wait of the log is closed. */
 export type RunEnded = At & { readonly type: 'RunEnded'; readonly status: RunOutcome['status'] };
 
-/** Everything that can be in a history. Order of events = order in the commits. */
+/** Any event of a history. Events are ordered as in the commits. */
 export type HistoryEvent =
   | RunStarted
   | StepRequested
@@ -303,7 +310,7 @@ export type HistoryEvent =
   | RunEnding
   | RunEnded;
 
-/** One item of the log: what one turn added in one conditional write. */
+/** An item of the log: the events that a turn added in one conditional write. */
 export interface Commit {
   /** 1, 2, 3 … without a gap. */
   readonly seq: number;

@@ -7,26 +7,26 @@ import { RunState, type OpenWait } from './run-state.js';
 import type { OutcomeKind, SettledBy, Settlement } from './settlement.js';
 import type { RemoteProtocol } from './remote-protocol.js';
 
-// What happens to a run, for whoever wants to be told of it. Names and fields are published and never renamed. None of it
-// is a payload, a token, an address, or a text that somebody else wrote.
+// Events of a run's life, for subscribers. Names and fields are published and never renamed. They hold no payloads,
+// tokens, addresses or foreign texts.
 
-/** What every event says of its run. */
+/** The fields of every lifecycle event. */
 export interface RunEventFields {
   /**
-   * `<runId>:<seq>:<position in the commit>` and, of a wait that the end of its run closed, `:<waitId>`; of a block
-   * `<runId>:<seq>:blocked:<number>`. An event may be published more than once, each time with the same id.
+   * `<runId>:<seq>:<position in the commit>`, followed by `:<waitId>` for a wait that the end of its run closed;
+   * `<runId>:<seq>:blocked:<number>` for a block. An event may be published more than once, each time with the same id.
    */
   readonly eventId: string;
   readonly runId: RunId;
   readonly workflow: string;
   readonly version: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** The commit of the history that it comes from: of two events of a run, the one with the smaller number was first. */
+  /** The commit of the history: of two events of a run, the one with the smaller number came first. */
   readonly seq: number;
-  /** When it happened, which may be long before it is published. */
+  /** When it happened, which may be long before its publication. */
   readonly atMs: EpochMs;
 }
-/** What an event says of a call of a remote task. */
+/** The fields of an event about a call of a remote task. */
 export interface RemoteTaskEventFields extends RunEventFields {
   readonly waitId: WaitId;
   readonly server: string;
@@ -34,23 +34,23 @@ export interface RemoteTaskEventFields extends RunEventFields {
   readonly name: string;
 }
 
-/** The first turn began. A run that is cancelled before a delayed start has none. */
+/** The first turn began. Not published for a run that is cancelled before a delayed start. */
 export type RunStartedEvent = RunEventFields & {
   readonly type: 'RunStarted';
   /** The run whose child this is. */
   readonly parentRunId?: RunId;
-  /** The run that went on as this one. */
+  /** The run that continued as this one. */
   readonly previousRunId?: RunId;
 };
 export type RunCompletedEvent = RunEventFields & { readonly type: 'RunCompleted' };
 export type RunFailedEvent = RunEventFields & { readonly type: 'RunFailed'; readonly code: EngineErrorCode };
 export type RunCancelledEvent = RunEventFields & { readonly type: 'RunCancelled' };
 export type RunTerminatedEvent = RunEventFields & { readonly type: 'RunTerminated' };
-/** It goes on as another run (`ctx.continueAsNew`). */
+/** The run continued as another run (`ctx.continueAsNew`). */
 export type RunContinuedEvent = RunEventFields & { readonly type: 'RunContinued'; readonly nextRunId: RunId };
-/** The run cannot go on until another deployment; in no history. */
+/** The run cannot continue until another deployment. Not part of the history. */
 export type RunBlockedEvent = RunEventFields & { readonly type: 'RunBlocked'; readonly code: EngineErrorCode };
-/** The server has made a task. */
+/** The server made a task. */
 export type RemoteTaskStartedEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskStarted';
   readonly protocol: RemoteProtocol;
@@ -59,18 +59,18 @@ export type RemoteTaskStartedEvent = RemoteTaskEventFields & {
 export type RemoteTaskSettledEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskSettled';
   readonly outcome: OutcomeKind;
-  /** Of `completed`: the server says that the work failed. */
+  /** With `completed`: whether the server says that the work failed. */
   readonly isError?: boolean;
-  /** Of `failed`. */
+  /** With `failed`: the code of the error. */
   readonly code?: EngineErrorCode;
   readonly settledBy: SettledBy;
 };
-/** A question waits for a person; it is read, and answered, under its id. */
+/** A question waits for a person, who reads and answers it under its id. */
 export type InputRequiredEvent = RunEventFields & {
   readonly type: 'InputRequired';
   readonly inputId: string;
   readonly waitId: WaitId;
-  /** The remote server that the question names, if it names one. */
+  /** The remote server that the question names, if any. */
   readonly server?: string;
   readonly deadlineAtMs?: EpochMs;
 };
@@ -87,7 +87,7 @@ export type LifecycleEvent =
   | RemoteTaskSettledEvent
   | InputRequiredEvent;
 
-/** What a run says of itself in each of its events. */
+/** The data of a run from which its lifecycle events are made. */
 export interface RunIdentity {
   readonly runId: RunId;
   readonly workflow: string;
@@ -97,10 +97,10 @@ export interface RunIdentity {
   readonly previousRunId?: RunId;
 }
 
-/** The settlement on the token item of a wait: what the history refers to and does not copy. */
+/** Returns the settlement on the token item of a wait, to which the history only refers. */
 export type SettlementOf = (waitId: WaitId) => Settlement | undefined;
 
-/** What is to be told of the commits after commit `afterSeq`, of the whole log of a run. */
+/** Returns the lifecycle events of the commits after `afterSeq`; `commits` is the whole log of the run. */
 export function lifecycleEventsAfter(
   afterSeq: number,
   run: RunIdentity,
@@ -117,8 +117,8 @@ export function lifecycleEventsAfter(
 }
 
 /**
- * What is to be told of one commit, in the order of its events, when `before` is what the log says without it. The same
- * log gives the same events, with the same ids, each time and for good: the settlements that it refers to never change.
+ * Returns the lifecycle events of one commit in the order of its events; `before` is the state of the log without it.
+ * The same log always gives the same events with the same ids: the settlements that it refers to never change.
  */
 export function lifecycleEventsOf(
   run: RunIdentity,
@@ -146,8 +146,8 @@ export function lifecycleEventsOf(
 }
 
 /**
- * The run is blocked, as far as the head says for the `number`-th time. That is not enough of an id: another process may go
- * on with the run before the head says anything of the block.
+ * Returns the event of a block, the `number`-th that the head counts. The number alone is no unique id: another process
+ * may continue the run before the head records the block.
  */
 export function runBlocked(
   run: RunIdentity,
@@ -207,7 +207,7 @@ function eventsOfWait(
     const { server, name } = wait;
     return [{ type: 'RemoteTaskStarted', ...base, waitId, server, name, protocol: event.handle.protocol }];
   }
-  // Not when it is asked for: its item is there now, and can be found under the id.
+  // Published when the item exists, not at the request: only now the question can be found under its id.
   if (event.type === 'ExternalWaitIssued' && wait.kind === 'external' && wait.form !== undefined) {
     const { form, deadlineAtMs } = wait;
     return [

@@ -1,4 +1,4 @@
-// The state of a wait between its request and its end, one type for each kind, as the fold of the log makes it.
+// State of a wait between its request and its end, one type per kind, as folded from the log.
 
 import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
@@ -8,15 +8,15 @@ import type { ParentClosePolicy, RemoteTaskHandle } from './event.js';
 import type { Question } from './question.js';
 import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
 
-/** What all kinds of open waits have. */
+/** Fields of all kinds of open waits. */
 export interface Open {
   readonly waitId: WaitId;
-  /** Step, tool, skill, signal, workflow of a child, or what a token is for. */
+  /** Name of the step, tool, skill, signal, workflow of a child, or token. */
   readonly name: string;
   readonly requestedAtMs: EpochMs;
 }
 interface Retried {
-  /** Attempts that failed so far. */
+  /** Failed attempts so far. */
   readonly failedAttempts: number;
   readonly retryAtMs?: EpochMs;
   readonly lastError?: StoredError;
@@ -27,17 +27,17 @@ export interface MayTimeOut {
 
 export type OpenStep = { readonly kind: 'step' } & Open &
   Retried & {
-    /** Starts of the attempt that were recorded before it ran. */
+    /** Recorded starts of the current attempt. */
     readonly begun: number;
-    /** How many of them have no end in the log and were not handed over: each one died with its process. */
+    /** How many of these starts have no end in the log and were not handed over: each died with its process. */
     readonly interrupted: number;
-    /** What the last attempt reported. */
+    /** Progress that the last attempt reported. */
     readonly progress?: JsonValue;
   };
-/** A step that a worker of its own runs; how its attempts stand is on its token item. */
+/** A step that its own worker runs; the state of its attempts is on its token item. */
 export type OpenLongStep = {
   readonly kind: 'longStep';
-  /** When somebody last asked that whatever waits for its next attempt be tried now. */
+  /** When an immediate retry of all waits was last requested. */
   readonly retryNowAtMs?: EpochMs;
 } & Open &
   MayTimeOut;
@@ -48,24 +48,26 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
     readonly server: string;
     readonly deadlineAtMs: EpochMs;
     readonly handle?: RemoteTaskHandle;
-    /** A start that failed was sent: a task may be running. */
+    /** A failed start had been sent: a task may be running. */
     readonly mayRun?: true;
-    /** The fate of the last start is unknown; at `retryAtMs` the server is asked for the task, for the `look`-th time. */
+    /**
+     * The result of the last start is unknown; at `retryAtMs` the server is asked for its task for the `look`-th time.
+     */
     readonly look?: number | undefined;
-    /** True: a follower of the run follows the task too. */
+    /** Whether followers of the run follow the task too. */
     readonly watch: boolean;
-    /** The last word on its start is that the server is left alone. */
+    /** Whether the last start was not made because the server is left alone. */
     readonly isHeld?: boolean;
-    /** How often the server has asked before it makes a task. */
+    /** How often the server has asked questions before it makes a task. */
     readonly rounds: number;
-    /** Questions that the log has, by their ids, and the answers that it has. */
+    /** Questions and answers in the log, by the id of the question. */
     readonly asked: ReadonlyMap<string, AskedQuestion>;
     readonly answers: ReadonlyMap<string, RemoteAnswer>;
   };
 /** An answer on its way to a remote server. */
 export type OpenRemoteAnswer = {
   readonly kind: 'remoteAnswer';
-  /** The wait of the call. */
+  /** Id of the call's wait. */
   readonly callId: WaitId;
   readonly questionId: string;
   readonly answer: RemoteAnswer;
@@ -81,11 +83,11 @@ export type OpenChild = {
 } & Open &
   MayTimeOut;
 
-/** What a wait waits for. */
+/** Kind of a wait. */
 export type WaitKind = 'step' | 'longStep' | 'timer' | 'signal' | 'remoteTask' | 'remoteAnswer' | 'external' | 'child';
 
-/** A wait that the log asked for and that has no end in the log. */
+/** A wait that has a request and no end in the log. */
 export type OpenWait =
   OpenRemoteAnswer | OpenStep | OpenLongStep | OpenTimer | OpenSignal | OpenRemoteTask | OpenExternal | OpenChild;
-/** A wait that ends by the settlement of its token. */
+/** A wait that ends with the settlement of its token. */
 export type OpenTokenWait = OpenLongStep | OpenRemoteTask | OpenExternal | OpenChild;

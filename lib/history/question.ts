@@ -1,12 +1,12 @@
 import type { JsonObject } from '../base/json.js';
 
-/** What a person is asked. */
+/** A question to a person. */
 export interface Question {
   readonly message: string;
-  /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
+  /** JSON Schema for accepted answers; regular expressions and references in it are not checked. Default: none. */
   readonly schema?: JsonObject;
-  /** A page to open; shown, never fetched. */
+  /** A page for the person to open; shown, never fetched. */
   readonly url?: string;
-  /** The remote server whose task asks. */
+  /** The remote server whose task asks the question. */
   readonly server?: string;
 }

@@ -1,4 +1,4 @@
-// The records of a run's partition as operations see them. How they are laid out in the table is in store/items.
+// Records of a run's partition as operations see them. store/items has their layout in the table.
 
 import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
@@ -19,15 +19,15 @@ import type { Question } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
 
-/** Stored words; `ending` = the outcome is fixed, waits are being closed. */
+/** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
 
-/** Where a marker stands: the item that must next be looked at, and when. */
+/** The marker of an item: when the item next needs work. */
 export interface Marker {
   readonly dueAtMs?: EpochMs;
 }
 
-/** The wait of a parent, and what it lets the child do. */
+/** The wait of a parent run for its child. */
 export interface ParentWait {
   readonly runId: RunId;
   readonly waitId: WaitId;
@@ -41,61 +41,61 @@ export interface RunHead extends Marker {
   readonly version: string;
   readonly status: RunStatus;
   readonly input?: JsonValue;
-  /** Seed of `ctx.random` and `ctx.uuid`; not derived from the run id, which others may know. */
+  /** Seed of `ctx.random` and `ctx.uuid`; not derived from the run id, which is not secret. */
   readonly seed: string;
   readonly createdAtMs: EpochMs;
   readonly endedAtMs?: EpochMs;
-  /** The caller's own id of the start, and of the runs that it goes on as. Missing for runs of before. */
+  /** The caller's own id of the start, also for the runs that it continues as. Missing in runs of earlier versions. */
   readonly id?: string;
-  /** Idempotency key of the start, if it had one; also of the runs that it goes on as, but for those of before. */
+  /** Idempotency key of the start, if any; also for the runs that it continues as, except those of earlier versions. */
   readonly key?: string;
-  /** Of what a start with a key has sent. Missing for keys of the engine's own, and for runs of before. */
+  /** Digest of what a start with a key sent. Missing for the engine's own keys, and for runs of earlier versions. */
   readonly sentDigest?: string;
-  /** Nothing of it happens before this run, or what that goes on as, has ended. */
+  /** The run does not begin before this other run, including its continuations, has ended. */
   readonly afterRunId?: RunId;
-  /** Why its input does not fit the workflow: of a run that another one has gone on as. It fails before any code runs. */
+  /** Why the input of a continuation does not match the workflow. The run fails before any code runs. */
   readonly inputError?: StoredError;
-  /** The run is ended as failed at this instant. */
+  /** When the run ends as failed. */
   readonly deadlineAtMs?: EpochMs;
-  /** Nothing of it runs before. */
+  /** When the run begins at the earliest. */
   readonly startAtMs?: EpochMs;
-  /** The wait of another run that this one's end settles. */
+  /** The wait of the parent, which the end of this run settles. */
   readonly parent?: ParentWait;
-  /** The run that went on as this one. */
+  /** The run that continued as this one. */
   readonly previousRunId?: RunId;
-  /** The run that this one, `continued`, goes on as. */
+  /** The run as which this one continued. */
   readonly nextRunId?: RunId;
-  /** A later run of the same chain, noted by whoever has walked far along it: a short cut, nothing depends on it. */
+  /** A later run of the same chain, stored by a long walk along it: a short cut that nothing depends on. */
   readonly laterRunId?: RunId;
-  /** For lists and search. */
+  /** Tags for lists and search. */
   readonly tags?: Readonly<Record<string, string>>;
-  /** Accepted signals, cancels and terminates. */
+  /** Number of accepted requests to the run. */
   readonly inboxCount: number;
-  /** Commit that the head's marker was computed from. */
+  /** Commit from which the head's marker was computed. */
   readonly dueSeq: number;
-  /** How often it was blocked. */
+  /** How often the run was blocked. */
   readonly blocks: number;
-  /** Up to which commit its lifecycle events have been published. Missing: it was started where nobody is told of them. */
+  /** Last commit whose lifecycle events are published. Missing if the run was started without a bus. */
   readonly publishedSeq?: number;
-  /** Why the run cannot go on until a fixed deploy, if so. */
+  /** Why the run cannot continue until another deployment, if it is blocked. */
   readonly blocked?: StoredError;
-  /** Turns in a row that threw, if the last one did. */
+  /** Failed turns in a row, if the last one failed. */
   readonly failedTurns?: FailedTurns;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
 export type StartFacts = Pick<RunHead, 'version' | 'id' | 'key' | 'tags' | 'parent' | 'previousRunId'>;
 
-/** Turns of a run that threw in the same way, one after the other. */
+/** Turns of a run in a row that threw in the same way. */
 export interface FailedTurns {
-  /** Digest of where it was thrown. */
+  /** Digest of the place where the error was thrown. */
   readonly cause: string;
   readonly count: number;
-  /** The last time. */
+  /** When the last of them failed. */
   readonly atMs: EpochMs;
 }
 
-/** What a head says without any payload: it can be read where its input cannot. */
+/** The fields of a head without payloads: readable even if the input is not. */
 export type RunGlance = Pick<
   RunHead,
   'runId' | 'workflow' | 'status' | 'inboxCount' | 'nextRunId' | 'deadlineAtMs' | 'dueAtMs' | 'dueSeq' | 'failedTurns'
@@ -103,105 +103,111 @@ export type RunGlance = Pick<
 
 export type { Settlement, TokenOutcome };
 
-/** The token item: who may settle the wait, how its remote task is found, how the polling stands. */
+/** The token item: the settlement of a wait, the handle of its remote task, the state of polling. */
 export interface TokenRecord extends Marker {
   readonly runId: RunId;
   readonly waitId: WaitId;
-  /** Of a remote task; missing on a tombstone, a wait closed before its item existed. */
+  /** Server of a remote task; missing on the tombstone of a wait that was closed before its item existed. */
   readonly server?: string;
   readonly attempt: number;
-  /** Who put the item or claimed the current attempt. */
+  /** Id of the writer that put the item or claimed the current attempt. */
   readonly writerId: string;
   readonly createdAtMs: EpochMs;
-  /** Missing where a wait has no deadline. */
+  /** Missing if the wait has no deadline. */
   readonly deadlineAtMs?: EpochMs;
   readonly handle?: RemoteTaskHandle;
-  /** Of a wait for a child run. */
+  /** The child run, if the wait is for one. */
   readonly child?: { readonly runId: RunId; readonly parentClose: ParentClosePolicy };
-  /** Of a wait for a long step: how its attempts stand. */
+  /** State of the attempts, if the wait is for a long step. */
   readonly step?: LongStepRecord;
-  /** State of a start that a worker makes outside of a turn. Counts as long as it is about `attempt`. */
+  /** State of a start that a worker makes outside a turn. Valid as long as it is about `attempt`. */
   readonly workerStart?: WorkerStart;
-  /** Until when nobody else looks for the task of a start of unknown fate, whose wait is closed: a worker does, or waits to. */
+  /** Until when a worker has claimed the search for the task of a lost start whose wait is closed. */
   readonly lookUntilMs?: EpochMs;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
-  /** When a start gave its handle to the item that was closed meanwhile: its task is to be cancelled, whatever closed it. */
+  /**
+   * When a start stored its handle on an item that was closed meanwhile: its task must be cancelled, whatever closed
+   * it.
+   */
   readonly leftAtMs?: EpochMs;
-  /** The server's last word on how often to ask. */
+  /** Last poll interval that the server suggested. */
   readonly pollHintMs?: number;
-  /** Of a call that answers what the server asks. */
+  /** Whether the call answers questions of the server. */
   readonly answersQuestions?: boolean;
-  /** What the server asks. */
+  /** Questions of the server. */
   readonly questions?: TokenQuestions;
-  /** Of a wait for a person. */
+  /** The question, if the wait is for a person. */
   readonly form?: Question;
-  /** Failing reads in a row. */
+  /** Failed reads in a row. */
   readonly pollErrors: number;
-  /** What reads in a row have said against the task ever ending, if they have. */
+  /** Reads in a row that suggest that the task will never end, if any. */
   readonly sightings?: BadReads;
-  /** For how long from its start the server keeps the task, where a read said otherwise than the handle. */
+  /** For how long from its start the server keeps the task, if a read differed from the handle. */
   readonly ttlMs?: number;
-  /** What becomes of a remote task whose wait ends first. Missing: it is cancelled. */
+  /** Policies for a remote task whose wait ends first. Missing: the task is cancelled. */
   readonly onCancel?: RemoteClosePolicy;
   readonly onTimeout?: RemoteClosePolicy;
-  /** What came of asking the server to cancel it. */
+  /** Result of the cancel of the remote task. */
   readonly cancel?: RemoteCancel;
   readonly settlement?: Settlement;
 }
 
-/** `refused`: the server will not (it has ended, it cannot be cancelled). `gaveUp`: the server could not be asked for a day. */
+/**
+ * `refused`: the server does not cancel (the task has ended, or cannot be cancelled). `gaveUp`: a day without an
+ * answer.
+ */
 export interface RemoteCancel {
   readonly kind: 'sent' | 'refused' | 'gaveUp';
   readonly atMs: EpochMs;
 }
 
 /**
- * How the attempts of a long step stand. Its marker is the instant at which the next attempt is due; while one runs, the
- * end of the worker's lease. The writer id of the token is that of the worker's claim.
+ * State of the attempts of a long step. The marker of the token is the time at which the next attempt is due or, while
+ * an attempt runs, the end of the worker's lease. The writer id of the token is the id of the worker's claim.
  */
 export interface LongStepRecord {
   readonly failedAttempts: number;
-  /** Attempts that were begun since the last one that failed: one of them may be running, the others died. */
+  /** Attempts begun since the last failed one: one of them may be running, the others died. */
   readonly strikes: number;
-  /** When the last attempt began, or failed. */
+  /** When the last attempt began or failed. */
   readonly sinceMs: EpochMs;
   readonly lastError?: StoredError;
-  /** What an attempt last reported, as of its last beat. */
+  /** Progress that an attempt last reported, as of its last beat. */
   readonly progress?: JsonValue;
 }
 
 /**
- * An attempt to start a remote task that a worker makes, since the answer may take minutes. The marker of the token is the
- * instant at which somebody looks at it again: nobody has acted upon the message, or the lease of a claim is over.
+ * An attempt to start a remote task, made by a worker since the reply may take minutes. The marker of the token is the
+ * time at which it is checked: no worker has acted on the message, or the lease of a claim is over.
  */
 export interface WorkerStart {
   readonly attempt: number;
-  /** Id of the claim under which a worker makes the call, or has made it. */
+  /** Id of the claim under which a worker makes or made the call. */
   readonly claim?: string;
-  /** Until when that worker counts as alive. */
+  /** End of the lease of that worker. */
   readonly untilMs?: EpochMs;
-  /** What the attempt came to, where only a turn may act upon it. */
+  /** Result of the attempt, if only a turn may act on it. */
   readonly came?: RemoteTaskStartFailed | RemoteTaskStartLost | RemoteTaskStartAsked;
-  /** Why the call was held back the last time. */
+  /** Why the call was last held back. */
   readonly held?: StoredError;
 }
 
-/** Questions of a remote server as they were last seen. */
+/** Questions of a remote server as last read. */
 export interface TokenQuestions {
   readonly list: readonly RemoteQuestion[];
-  /** Of those that come before there is a task: which time it is, and the server's opaque state. */
+  /** Number of the round before there is a task, and the opaque state of the server. */
   readonly round?: number;
   readonly state?: string;
-  /** How often questions were recorded, and how many of these recordings a turn has taken in. */
+  /** How often questions were recorded, and how many of these recordings a turn has read. */
   readonly recorded: number;
   readonly taken: number;
 }
 
-/** A token whose remote task is known and may be polled. */
+/** A token whose remote task is known and can be polled. */
 export type StartedToken = TokenRecord & { readonly handle: RemoteTaskHandle; readonly deadlineAtMs: EpochMs };
 
-/** What somebody outside asks of a run. Accepted as long as its outcome is open; the run's own turn acts on it. */
+/** A request to a run from outside. Accepted until the outcome is fixed; a turn of the run acts on it. */
 export type InboxRequest =
   | { readonly kind: 'cancel' | 'terminate'; readonly reason?: string }
   | { readonly kind: 'pause' | 'resume' | 'retryNow' }
@@ -211,18 +217,18 @@ export type InboxRecord = Marker & {
   readonly runId: RunId;
   readonly inboxId: string;
   readonly atMs: EpochMs;
-  /** Of what was sent under an id of the caller's. */
+  /** Digest of a request that has an id of the caller. */
   readonly sentDigest?: string;
   /**
-   * How many requests the run had accepted when this one was sent: greater than that of every request accepted before.
-   * Missing on items of earlier versions.
+   * Number of requests that the run had accepted when this one was sent: greater than the position of every request
+   * that was accepted before. Missing on items of earlier versions.
    */
   readonly position?: number;
-  /** Which of those that one process accepted in one millisecond came first. */
+  /** Order among the requests that one process accepted in one millisecond. */
   readonly order?: number;
 } & InboxRequest;
 
-/** Everything in the partition of one run. Tokens and inbox may be newer than head and commits: a query is no snapshot. */
+/** The partition of one run. Tokens and inbox may be newer than head and commits: a query is not a snapshot. */
 export interface RunRecords {
   readonly head: RunHead;
   readonly commits: readonly Commit[];
@@ -230,28 +236,28 @@ export interface RunRecords {
   readonly inbox: readonly InboxRecord[];
 }
 
-/** One row of the due index. A hint: it may be stale. */
+/** A row of the due index. It may be stale. */
 export type DueEntry =
   | { readonly kind: 'run' | 'inbox'; readonly runId: RunId; readonly dueAtMs: EpochMs }
   | {
       readonly kind: 'token';
       readonly runId: RunId;
       readonly waitId: WaitId;
-      /** Of a wait for a remote task. */
+      /** Server of a wait for a remote task. */
       readonly server?: string;
       readonly dueAtMs: EpochMs;
       readonly settled: boolean;
-      /** Of a wait for a long step. */
+      /** Whether the wait is for a long step. */
       readonly isLongStep: boolean;
     };
 
-/** Where a run stands in lists. */
+/** Position of a run in lists. */
 export interface RunPosition {
   readonly runId: RunId;
   readonly createdAtMs: EpochMs;
 }
 
-/** One row of the list index. */
+/** A row of the list index. */
 export interface RunSummary extends RunPosition {
   readonly workflow: string;
   readonly status: RunStatus;
@@ -259,25 +265,25 @@ export interface RunSummary extends RunPosition {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** How a schedule stands. Every change is one write, made only if nobody else has changed it since it was read. */
+/** State of a schedule. Every change is one write on the condition that the state has not changed since it was read. */
 export interface ScheduleState {
-  /** How often it was written; 0 when it never was. */
+  /** Number of writes; 0 if it was never written. */
   readonly revision: number;
-  /** Ticks up to this instant are not looked at: it was first seen, or resumed, then. */
+  /** When the schedule was first seen, or resumed: earlier ticks are ignored. */
   readonly fromMs?: EpochMs;
-  /** The last tick that was dealt with. */
+  /** The last processed tick. */
   readonly tickAtMs?: EpochMs;
-  /** Of the tick that was started last. */
+  /** Run of the last tick that was started. */
   readonly runId?: RunId;
-  /** A tick that is to be started, and since when; whoever finds it starts it, under a key that makes that one run. */
+  /** A tick that must be started, and since when. Any sweep starts it, under a key that makes repeats the same run. */
   readonly starting?: { readonly tickAtMs: EpochMs; readonly sinceMs: EpochMs };
-  /** A tick that waits for the end of the run before it. */
+  /** A tick that waits for the end of the previous run. */
   readonly waitingTickAtMs?: EpochMs;
-  /** Nothing starts since then. */
+  /** When the schedule was paused. */
   readonly pausedAtMs?: EpochMs;
 }
 
-/** Where an id of a caller points, and how often it has been pointed anew. */
+/** The run to which an id of a caller points, and how often that has changed. */
 export interface RunName {
   readonly runId: RunId;
   readonly generation: number;

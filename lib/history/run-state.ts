@@ -9,36 +9,38 @@ import { questionIdOf } from './remote-question.js';
 
 export type * from './open-wait.js';
 
-/** What the log says, without running the workflow. Folded event by event, so that a turn pays for each event once. */
+/**
+ * State of a run from its log, without running the workflow. Folded event by event, so that a turn processes each once.
+ */
 export class RunState {
   /** Number of the last commit; 0 before the first. */
   seq = 0;
   eventCount = 0;
   lastEventAtMs: EpochMs | undefined;
   readonly open = new Map<WaitId, OpenWait>();
-  /** The waits of `open` that end by a settlement. */
+  /** The waits of `open` that end with a settlement. */
   readonly openTokens = new Map<WaitId, OpenTokenWait>();
-  /** Waits whose settlement has been taken in. */
+  /** Waits whose settlement is in the log. */
   readonly settled = new Set<WaitId>();
-  /** Inbox items that have been taken in. */
+  /** Inbox items that are in the log. */
   readonly takenInbox = new Set<string>();
-  /** Signals that were taken in and that no wait has been given, oldest first. */
+  /** Received signals that were delivered to no wait, oldest first. */
   readonly unreadSignals = new Map<string, { readonly name: string; readonly atMs: EpochMs }>();
   readonly patches = new Set<string>();
   progress: JsonValue | undefined;
   pausedUntilMs: EpochMs | undefined;
   cancelRequested = false;
   ending: RunOutcome | undefined;
-  /** Cancels that were taken in and that the workflow has not heard, once its outcome is fixed. */
+  /** Received cancels that reached no wait of the workflow, once the outcome is fixed. */
   unheard: readonly string[] = [];
   ended = false;
 
-  /** @throws EngineError `HISTORY_FORMAT_UNKNOWN` when commits before this one are missing: what they hold is unknown */
+  /** Applies the next commit. @throws EngineError `HISTORY_FORMAT_UNKNOWN` if commits before it are missing */
   applyCommit(seq: number, events: readonly HistoryEvent[]): void {
     if (seq !== this.seq + 1)
       throw new EngineError(
         'HISTORY_FORMAT_UNKNOWN',
-        `commit ${this.seq + 1} of the history is not there, commit ${seq} is`,
+        `commit ${this.seq + 1} of the history is missing, commit ${seq} is there`,
       );
     this.seq = seq;
     for (const event of events) this.#apply(event);
@@ -134,7 +136,7 @@ export class RunState {
           retryAtMs: event.retryAtMs,
           lastError: event.error,
           ...defined({ mayRun: event.sent }),
-          // No attempt was made.
+          // True if no attempt was made.
           isHeld: event.attempt === wait.failedAttempts,
         }));
         break;
@@ -196,7 +198,7 @@ export class RunState {
         this.unreadSignals.delete(event.inboxId);
         break;
       case 'WaitsClosed':
-        // A token stands for more than the wait, and is closed with its settlement.
+        // A wait with a token stays open until its settlement.
         for (const waitId of event.waitIds) if (!this.openTokens.has(waitId)) this.open.delete(waitId);
         break;
       case 'CancelRequested':

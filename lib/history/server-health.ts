@@ -1,19 +1,21 @@
 import type { EpochMs } from '../base/time.js';
 
-/** What all workers together know of one remote server. Of one that has never failed only whether it is prompt, and how it is spoken to, is stored. */
+/**
+ * Health of a remote server as all workers together know it. Nothing but `isPrompt` is stored before its first failure.
+ */
 export interface ServerHealth {
-  /** Requests in a row that failed for the server's sake, each soon after the one before. */
+  /** Requests in a row that failed because of the server, each soon after the one before. */
   readonly failures: number;
   readonly failedAtMs?: EpochMs;
-  /** Times in a row that it was left alone, and the probe afterwards failed. */
+  /** How often in a row the server was left alone and the following probe failed. */
   readonly trips: number;
-  /** The breaker is open: until then no request goes to the server, and then one, the probe. */
+  /** End of an open breaker: no request goes to the server before, and then a single one, the probe. */
   readonly openUntilMs?: EpochMs;
-  /** A probe is under way, at most until then. */
+  /** Latest end of the probe that is under way. */
   readonly probeUntilMs?: EpochMs;
-  /** The server has asked to be left alone until then (`Retry-After`). */
+  /** Until when the server asked not to be called (`Retry-After`). */
   readonly holdUntilMs?: EpochMs;
-  /** The server has named a running task at once, where a start might have taken minutes, and was never slow since. */
+  /** Set if the server once returned a running task promptly, and no start has been slow since. */
   readonly isPrompt?: true;
 }
 

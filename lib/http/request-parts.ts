@@ -5,7 +5,7 @@ import { parseAs, parseQuery } from './parse.js';
 import { type BodyRule, readJsonBody } from './read-body.js';
 import { noQuery, runIdFrom } from './requests.js';
 
-/** Request body of every other management route. */
+/** Largest request body of the management routes that set no other limit. */
 const inboundMaxBytes = 1 * 1024 * 1024;
 
 // Checked parts of a request.

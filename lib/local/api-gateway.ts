@@ -8,8 +8,8 @@ import { gatewayBodyMaxBytes } from '../topology/topology.js';
 export type Invoke = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
 /**
- * An HTTP server that turns each request into the event of an HTTP API (payload format 2.0) and the result into the
- * answer. Like API Gateway it refuses a body over 6 MiB and answers for a function that fails.
+ * Creates an HTTP server that turns each request into an event of an HTTP API (payload format 2.0) and the result into
+ * the response. Like API Gateway it refuses a body over 6 MiB and responds for a function that fails.
  */
 export function createGateway(invoke: Invoke, log: Log): Server {
   return createServer((request, response) => {
@@ -45,7 +45,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
   response.end(JSON.stringify(body));
 }
 
-/** Undefined when the body is larger than API Gateway takes. */
+/** Returns undefined if the body is larger than API Gateway accepts. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > gatewayBodyMaxBytes) return undefined;
   const pieces: Buffer[] = [];
@@ -58,7 +58,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(pieces);
 }
 
-/** The event for a request. A body of a text type that is UTF-8 goes as text, any other as base64. */
+/** Returns the event for a request. A body of a text type in UTF-8 is passed as text, any other as base64. */
 export function toEvent(request: IncomingMessage, body: Buffer): APIGatewayProxyEventV2 {
   const { path, query } = splitTarget(request.url ?? '/');
   const headers = joinedHeaders(request);
@@ -97,7 +97,9 @@ export function toEvent(request: IncomingMessage, body: Buffer): APIGatewayProxy
   };
 }
 
-/** Path and query of a request line, which may hold a whole URL; anything else that is no path (`*`) counts as `/`. */
+/**
+ * Returns path and query of a request target, which may be a whole URL; a target without a path (`*`) counts as `/`.
+ */
 function splitTarget(target: string): { readonly path: string; readonly query: string } {
   if (!target.startsWith('/')) {
     if (!URL.canParse(target)) return { path: '/', query: '' };

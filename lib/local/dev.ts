@@ -18,24 +18,24 @@ export interface DevOptions {
   readonly stateFolder: string;
   readonly store?: StoreKind;
   readonly dynamodbEndpoint?: string;
-  /** Is told of lifecycle events. Default: nobody is. */
+  /** Receives lifecycle events. Default: none. */
   readonly bus?: EventBus;
-  /** Origins, beside its own, whose pages may use it. Default none. */
+  /** Origins, beside its own, whose pages may use the API. Default: none. */
   readonly allowedOrigins?: readonly string[];
   readonly log: Log;
 }
 
 export interface Dev {
-  /** For a person: where it listens and which store it uses. One line. */
+  /** Line for a person: where local mode listens and which store it uses. */
   readonly ready: string;
-  /** Resolves with the reason when local mode cannot go on. */
+  /** Resolves with the reason if local mode cannot continue. */
   readonly lost: Promise<EngineError>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts local mode on a folder, which belongs to this process from then on.
- * @throws EngineError `CONFIG_INVALID` (configuration, folder in use, port taken), `STORE_UNAVAILABLE`
+ * Starts local mode on a folder, and locks the folder for this process.
+ * @throws EngineError `CONFIG_INVALID` (configuration, folder or port in use), `STORE_UNAVAILABLE`
  */
 export async function startDev(options: DevOptions): Promise<Dev> {
   const { log } = options;

@@ -18,14 +18,14 @@ export interface DoctorOptions {
 }
 
 export interface Finding {
-  /** What was looked at. */
+  /** Name of the check. */
   readonly check: string;
   readonly ok: boolean;
-  /** What was found, and what to do about a problem. */
+  /** Result of the check, and what to do about a problem. */
   readonly text: string;
 }
 
-/** Looks at everything that local mode needs, without changing any of it. Each check stands alone: all are made. */
+/** Checks everything that local mode needs, without changing it. The checks are independent: all are made. */
 export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   const { nodeVersion, configFile, port, stateFolder, environment } = options;
   const app = await examined('configuration', () => loadForLook(configFile), describeApp);
@@ -53,7 +53,7 @@ async function examined<Value>(
   }
 }
 
-/** A check whose look gives the text, and throws what is wrong. */
+/** Makes a check that returns its text or throws the problem. */
 async function finding(check: string, look: () => Promise<string> | string): Promise<Finding> {
   return (await examined(check, async () => look(), String)).finding;
 }
@@ -81,7 +81,7 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** Names only; no value is read further than to see that it is there. Those of AWS are not asked for. */
+/** Checks that the secrets of the environment are set. Secrets of AWS are named but not read. */
 function checkSecrets(app: App | undefined, environment: DoctorOptions['environment']): string {
   const references = app === undefined ? [] : secretsOfApp(app);
   const namesOf = (isOurs: (secret: AppSecret) => boolean) =>
@@ -92,7 +92,7 @@ function checkSecrets(app: App | undefined, environment: DoctorOptions['environm
   if (missing.length > 0) throw new Error(`not in the environment: ${missing.join(', ')}`);
   const found = [
     ...(names.size === 0 ? [] : [`${[...names].join(', ')} set`]),
-    ...(ofAws.size === 0 ? [] : [`kept by AWS and not looked at: ${[...ofAws].join(', ')}`]),
+    ...(ofAws.size === 0 ? [] : [`kept by AWS, not checked: ${[...ofAws].join(', ')}`]),
   ];
   return found.length === 0 ? 'the configuration names none' : found.join('; ');
 }
@@ -101,12 +101,12 @@ function checkPort(port: number): Promise<string> {
   return new Promise((found, refused) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${error.code ?? 'unknown'})`;
-      refused(new Error(`${port} ${why}; choose another with --port, or stop what uses it`));
+      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code ?? 'unknown'})`;
+      refused(new Error(`${port} ${why}; choose another with --port, or stop the process that uses it`));
     });
     server.listen(port, '127.0.0.1', () => {
       server.close(() => {
-        found(port === 0 ? 'a free one will be taken' : `${port} is free`);
+        found(port === 0 ? 'a free port will be used' : `${port} is free`);
       });
     });
   });
@@ -115,15 +115,15 @@ function checkPort(port: number): Promise<string> {
 function checkDatabase(): string {
   const binary = findDynoxide();
   if (binary === undefined) return 'dynoxide is not installed; runs are kept in memory and in a journal';
-  return `${dynoxideVersion(binary)} runs`;
+  return `${dynoxideVersion(binary)} works`;
 }
 
 async function checkState(folder: string): Promise<string> {
-  if ((await readdir(folder).catch(ifMissing)) === undefined) return `${folder} is not there yet; it will be made`;
+  if ((await readdir(folder).catch(ifMissing)) === undefined) return `${folder} does not exist yet; it will be created`;
   const version = await formatOf(folder);
   const owner = await ownerOf(folder);
   if (owner !== undefined) throw new Error(`${folder} is in use by an outwait dev (process ${owner.pid})`);
-  return version === undefined ? `${folder} holds nothing yet` : `${folder} has format ${version} and is not in use`;
+  return version === undefined ? `${folder} has no runs yet` : `${folder} has format ${version} and is not in use`;
 }
 
 function ifMissing(error: NodeJS.ErrnoException): undefined {

@@ -22,18 +22,23 @@ export interface Dynoxide {
 
 export interface DynoxideOptions {
   readonly binary: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly databaseFile: string;
-  /** Gets `{ "pid": …, "start": …, "port": … }` of the running process; by it one that a killed parent left is found. */
+  /**
+   * File for `{ "pid": …, "start": …, "port": … }` of the process: identifies a database that a killed parent left
+   * running.
+   */
   readonly recordFile: string;
   readonly log: Log;
-  /** Longest wait for its first answer; default 10,000. */
+  /** Longest wait until the database accepts connections; default 10,000. */
   readonly readyMaxMs?: number;
-  /** The database ended again and again; it will not be started any more. */
+  /** Called when the database has exited too often and is not started again. */
   readonly onLost: (error: EngineError) => void;
 }
 
-/** The DynamoDB-compatible database: its npm package beside us, or a program of that name on the PATH. */
+/**
+ * Returns the path of the DynamoDB-compatible database: of its npm package, or of a program of that name on the PATH.
+ */
 export function findDynoxide(): string | undefined {
   const program = process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide';
   try {
@@ -43,7 +48,7 @@ export function findDynoxide(): string | undefined {
     const binary = join(dirname(packageFile), program);
     if (existsSync(binary)) return binary;
   } catch {
-    // An optional dependency, not there on this platform.
+    // The optional dependency is not installed, or not available for this platform.
   }
   return (process.env['PATH'] ?? '')
     .split(delimiter)
@@ -51,7 +56,7 @@ export function findDynoxide(): string | undefined {
     .find((file) => existsSync(file));
 }
 
-/** As in `dynoxide 1.2.1`. */
+/** Returns name and version, such as `dynoxide 1.2.1`. */
 export function dynoxideVersion(binary: string): string {
   try {
     return execFileSync(binary, ['--version'], { encoding: 'utf8', timeout: readyMaxMs }).trim();
@@ -61,8 +66,8 @@ export function dynoxideVersion(binary: string): string {
 }
 
 /**
- * Runs the database on one file, on this machine only, and starts it again when it ends by itself. The caller holds the
- * lock on the folder: two of these processes would open one file without complaint.
+ * Runs the database on one file, for this machine only, and restarts it if it exits. The caller must hold the lock on
+ * the folder: two of these processes would open the same file without an error.
  */
 export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide> {
   await endLeftOver(options);
@@ -76,7 +81,7 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
     const startedAtMs = performance.now();
     child.once('exit', (code, signalName) => {
       if (stopping) return;
-      options.log.error('database ended', { code, signal: signalName });
+      options.log.error('database exited', { code, signal: signalName });
       if (performance.now() - startedAtMs > restartsForgottenMs) restarts = 0;
       restarting = restart();
     });
@@ -85,21 +90,21 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
     while (restarts < restartsMax) {
       restarts += 1;
       await sleep(restartPauseMs);
-      // A stop can come during each pause.
+      // A stop may be requested during each pause.
       if (isStopping()) return;
       try {
         child = await launch(options, port);
         if (!isStopping()) watch();
         return;
       } catch (error) {
-        options.log.error('database not started', { error });
+        options.log.error('database did not start', { error });
       }
     }
-    options.onLost(new EngineError('STORE_UNAVAILABLE', 'the database ends again and again; the log has the reason'));
+    options.onLost(new EngineError('STORE_UNAVAILABLE', 'the database keeps exiting; see the log for the reason'));
   };
   const isStopping = (): boolean => stopping;
   watch();
-  // The last chance, for an exit that nobody announced.
+  // Last resort for an exit without a stop.
   const killNow = (): void => {
     child.kill('SIGKILL');
   };
@@ -110,7 +115,7 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
     stop: async () => {
       stopping = true;
       process.off('exit', killNow);
-      // One that is just being started is not left behind either.
+      // A database that is being restarted must be stopped too.
       await restarting;
       await end(child);
     },
@@ -118,13 +123,13 @@ export async function startDynoxide(options: DynoxideOptions): Promise<Dynoxide>
 }
 
 /**
- * Ends the database that a killed parent left: the very process that is on record, if it still runs and is that program
- * on that file. Whoever else has the file open is left alone.
+ * Stops the database that a killed parent left running: only the recorded process, and only if it still is this program
+ * on this file. Other processes that have the file open are not touched.
  */
 async function endLeftOver({ binary, databaseFile, recordFile, log }: DynoxideOptions): Promise<void> {
   const left = recordedIn(recordFile);
   if (left === undefined || !isRunning(left) || !isProcessOf(left.pid, binary, databaseFile)) return;
-  log.warn('ending a database that a killed process left', { pid: left.pid });
+  log.warn('stopping a database that a killed process left running', { pid: left.pid });
   signal(left.pid, 'SIGTERM');
   const lastResort = setTimeout(() => {
     signal(left.pid, 'SIGKILL');
@@ -138,7 +143,7 @@ function recordedIn(recordFile: string): ProcessIdentity | undefined {
     const { pid, start } = JSON.parse(readFileSync(recordFile, 'utf8')) as { pid?: unknown; start?: unknown };
     return typeof pid === 'number' && typeof start === 'string' ? { pid, start } : undefined;
   } catch {
-    // None was started yet.
+    // No database was started yet.
     return undefined;
   }
 }
@@ -147,7 +152,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }
 
@@ -157,7 +162,7 @@ async function launch(options: DynoxideOptions, port: number): Promise<ChildProc
     ['--host', '127.0.0.1', '--port', String(port), '--db-path', options.databaseFile],
     {
       stdio: 'ignore',
-      // A Ctrl-C in the terminal is for the parent, which still needs the database to end well.
+      // Ctrl-C in the terminal must reach the parent only, which needs the database for a clean stop.
       detached: true,
     },
   );
@@ -166,14 +171,12 @@ async function launch(options: DynoxideOptions, port: number): Promise<ChildProc
       reject(new EngineError('CONFIG_INVALID', `${options.binary} cannot be run; use --store memory`));
     });
     child.once('exit', (code, signalName) => {
-      reject(
-        new EngineError('STORE_UNAVAILABLE', `the database ended at its start (${code ?? signalName ?? 'unknown'})`),
-      );
+      reject(new EngineError('STORE_UNAVAILABLE', `the database exited at start (${code ?? signalName ?? 'unknown'})`));
     });
   });
   ended.catch(() => undefined);
   try {
-    // Before it is ready: should this process be killed meanwhile, the next one finds what it left.
+    // Recorded before the database is ready: if this process is killed meanwhile, the next one finds the database.
     const identity = child.pid === undefined ? undefined : processOf(child.pid);
     if (identity !== undefined) await writeWhole(options.recordFile, JSON.stringify({ ...identity, port }));
     await Promise.race([answers(port, options.readyMaxMs ?? readyMaxMs), ended]);
@@ -188,7 +191,7 @@ async function answers(port: number, maxMs: number): Promise<void> {
   const deadlineAtMs = performance.now() + maxMs;
   while (!(await accepts(port))) {
     if (performance.now() > deadlineAtMs)
-      throw new EngineError('STORE_UNAVAILABLE', `the database does not answer within ${maxMs} ms`);
+      throw new EngineError('STORE_UNAVAILABLE', `the database did not answer within ${maxMs} ms`);
     await sleep(10);
   }
 }
@@ -220,7 +223,7 @@ function freePort(): Promise<number> {
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  // Without a number it never began.
+  // Without a pid the process never started.
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => {

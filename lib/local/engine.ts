@@ -39,35 +39,35 @@ export interface LocalEngineOptions {
   readonly tokens: TokenKeys;
   /** Encrypts payloads. Default: none. */
   readonly cipher?: PayloadCipher;
-  /** Is told of lifecycle events. Default: nobody is. */
+  /** Receives lifecycle events. Default: none. */
   readonly bus?: EventBus;
   readonly log: Log;
-  /** 0 takes a free one. */
+  /** Port to listen on; 0 picks a free one. */
   readonly port: number;
-  /** Bearer token of the management routes; without one they are open to this machine. */
+  /** Bearer token of the management routes. Default: none, which opens them to this machine. */
   readonly managementToken?: string;
-  /** Origins, beside its own, whose pages may use it. Default none. */
+  /** Origins, beside its own, whose pages may use the API. Default: none. */
   readonly allowedOrigins?: readonly string[];
 }
 
 export interface LocalEngine {
   readonly url: string;
   stats(): Readonly<Record<FunctionName, FunctionStats>>;
-  /** Takes no more requests and messages, waits for what is in flight (at most 10 s), and closes. */
+  /** Stops accepting requests and messages, waits at most 10 s for what is in flight, and closes. */
   stop(): Promise<void>;
 }
 
 const host = '127.0.0.1';
 const stopMaxMs = 10_000;
-/** Turns mostly wait for a remote server or for the table, so one that hangs must not keep the others from their slots. */
+/** Concurrent turns. They mostly wait for a remote server or the table, so a hanging one must not block the others. */
 const concurrencyMax = 64;
-/** Starts wait for their servers and do nothing else: as many side by side as full batches of a deployment have. */
+/** Concurrent starts: as many as in full batches of a deployment, since a start only waits for its server. */
 const startsMax = queueTopology.start.eventSource.batchSize * queueTopology.start.eventSource.maxConcurrency;
 
 /**
- * The functions of a deployment in this process: the same handlers, fed by the same kinds of events, on queues in memory
- * and on the table that is handed in. Listens on this machine only.
- * @throws EngineError `CONFIG_INVALID` when the port is taken
+ * Runs the functions of a deployment in this process: the same handlers get the same kinds of events, from queues in
+ * memory, and use the given table. Listens on this machine only.
+ * @throws EngineError `CONFIG_INVALID` if the port is in use
  */
 export async function startLocalEngine(options: LocalEngineOptions): Promise<LocalEngine> {
   const { log, managementToken, allowedOrigins = [] } = options;
@@ -95,7 +95,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     withStats(lambda, { log, allowedOrigins }, (event) => lambda.invoke('api', () => api(event))),
     log,
   );
-  // Listening comes first: a second engine must not run a single turn.
+  // Listens first: a second engine must not run a single turn.
   await listen(server, options.port);
 
   sources.push(...createSources({ lambda, queues, getDeps, log }));
@@ -152,7 +152,7 @@ function createSources({ lambda, queues, getDeps, log }: SourceParts): readonly 
       ...shared,
       name: 'start',
       queue: queues.start,
-      // Each by itself: batches are of one here, so that fifty that wait for minutes would hold up all others.
+      // Batches of one: in a larger batch, starts that wait for minutes would delay the others.
       batchSize: 1,
       maxConcurrency: startsMax,
       invoke: (event) => lambda.invoke('step', (context) => step(event, context)),
@@ -199,7 +199,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
   };
 }
 
-/** Adds `GET /local/stats`: how often and how long each function ran in this process. */
+/** Adds the route `GET /local/stats`: how often and how long each function ran in this process. */
 function withStats(
   lambda: LocalLambda,
   { log, allowedOrigins }: { readonly log: Log; readonly allowedOrigins: readonly string[] },
@@ -229,7 +229,7 @@ function listen(server: Server, port: number): Promise<void> {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
         error.code === 'EADDRINUSE'
-          ? 'is taken; stop what uses it or choose another with --port'
+          ? 'is in use; stop the process that uses it or choose another with --port'
           : `cannot be used (${error.code ?? 'unknown'})`;
       reject(new EngineError('CONFIG_INVALID', `port ${port} ${reason}`));
     });

@@ -9,20 +9,20 @@ export interface EventSourceOptions {
   readonly name: string;
   readonly queue: MemoryQueue;
   readonly batchSize: number;
-  /** Invocations at a time. */
+  /** Concurrent invocations. */
   readonly maxConcurrency: number;
   readonly invoke: (event: SQSEvent) => Promise<SQSBatchResponse>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Timers hold at most 2^31 - 1 ms; looking once an hour without need costs nothing. */
+/** Longest timer: setTimeout takes at most 2^31 - 1 ms, and a needless check per hour costs nothing. */
 const timerMaxMs = 3_600_000;
 
 /**
- * Feeds a handler from a queue as Lambda's event source mapping does: batches, partial failures, invocations side by
- * side. What a batch reports as failed, or all of it when the handler throws, stays hidden until its visibility is over.
- * Invokes as soon as there is a message: the window in which Lambda gathers a batch saves money, and here is none to save.
+ * Feeds a handler from a queue like Lambda's event source mapping: batches, partial failures, concurrent invocations.
+ * Failed messages, or the whole batch if the handler throws, stay hidden until their visibility timeout ends. Invokes
+ * as soon as there is a message: Lambda's batching window saves money, which does not matter here.
  */
 export class EventSource {
   readonly #options: EventSourceOptions;
@@ -35,7 +35,7 @@ export class EventSource {
     this.#options = options;
   }
 
-  /** Something may have become available. Cheap; returns before anything is received. */
+  /** Schedules a check for available messages. Cheap; returns before anything is received. */
   wake(): void {
     if (this.#lookIsDue || this.#stopped) return;
     this.#lookIsDue = true;
@@ -45,7 +45,7 @@ export class EventSource {
     });
   }
 
-  /** Receives nothing from now on; what is in flight goes on. */
+  /** Stops receiving; invocations in flight continue. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -59,7 +59,7 @@ export class EventSource {
       if (messages.length === 0) break;
       void this.#handle(messages);
     }
-    // At full concurrency the end of an invocation looks again.
+    // At full concurrency the end of an invocation triggers the next check.
     const nextAtMs = queue.nextChangeAtMs();
     if (this.#stopped || nextAtMs === undefined || this.#inFlight >= maxConcurrency) return;
     const delayMs = Math.min(Math.max(nextAtMs - clock.nowMs(), 1), timerMaxMs);

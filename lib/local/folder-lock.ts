@@ -7,12 +7,12 @@ import { isRunning, type ProcessIdentity, processOf } from './process-identity.j
 const lockFile = /^lock-(\d+)\.json$/;
 
 /**
- * Takes the folder for this process, for as long as it runs; there is nothing to release.
+ * Locks the folder for this process, as long as it runs; there is nothing to release.
  *
- * A lock is a numbered file that names a process. The one with the highest number counts, as long as its process runs;
- * to take over a dead one is to create the next number, which succeeds for one process only. The file that counts is
- * never removed, or a slow starter could take a number that it had reason to think free.
- * @throws EngineError `CONFIG_INVALID` that names the folder and the process that has it
+ * A lock is a numbered file that names a process. The file with the highest number is valid as long as its process
+ * runs. To take over from a dead process, create the next number, which succeeds for one process only. The valid file
+ * is never removed; otherwise a slow process could take a number that it had seen as free.
+ * @throws EngineError `CONFIG_INVALID` that names the folder and the process that locks it
  */
 export async function lockFolder(folder: string): Promise<void> {
   const self = processOf(process.pid) ?? { pid: process.pid, start: '' };
@@ -20,7 +20,7 @@ export async function lockFolder(folder: string): Promise<void> {
     const highest = Math.max(0, ...(await lockNumbers(folder)));
     if (highest > 0) {
       const owner = await readOwner(fileOf(folder, highest));
-      // Gone between the two calls: somebody else is further along.
+      // Removed between the two calls: another process is further along.
       if (owner === 'gone') continue;
       if (owner !== undefined && isRunning(owner)) throw heldBy(folder, owner);
     }
@@ -28,7 +28,7 @@ export async function lockFolder(folder: string): Promise<void> {
     if (!(await createOnce(folder, fileOf(folder, mine), JSON.stringify(self)))) continue;
     const numbers = await lockNumbers(folder);
     if (Math.max(...numbers) > mine) {
-      // Others took this number and later ones while we slept, and cleaned up.
+      // Other processes took this and later numbers meanwhile, and cleaned up.
       await rm(fileOf(folder, mine), { force: true });
       continue;
     }
@@ -37,14 +37,14 @@ export async function lockFolder(folder: string): Promise<void> {
   }
 }
 
-/** The process that has the folder now, if one does; takes nothing. */
+/** Returns the process that locks the folder now, if any, without locking it. */
 export async function ownerOf(folder: string): Promise<ProcessIdentity | undefined> {
   const highest = Math.max(0, ...(await lockNumbers(folder)));
   const owner = highest === 0 ? undefined : await readOwner(fileOf(folder, highest));
   return owner !== undefined && owner !== 'gone' && isRunning(owner) ? owner : undefined;
 }
 
-/** Creates the file with its whole content, or gives false when it is there. */
+/** Creates the file atomically with its content. Returns false if it exists. */
 async function createOnce(folder: string, file: string, content: string): Promise<boolean> {
   const draft = join(folder, `lock-draft-${randomUUID()}`);
   await writeFile(draft, content, { mode: 0o600 });
@@ -78,7 +78,7 @@ async function readOwner(file: string): Promise<ProcessIdentity | undefined | 'g
     const { pid, start } = JSON.parse(text) as Partial<ProcessIdentity>;
     return typeof pid === 'number' && typeof start === 'string' ? { pid, start } : undefined;
   } catch {
-    // Power was lost before the content was on the disk: whoever wrote it does not run any more.
+    // Power was lost before the content was on the disk: the process that wrote it no longer runs.
     return undefined;
   }
 }

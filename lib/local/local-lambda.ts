@@ -4,13 +4,13 @@ import type { InvocationContext } from '../aws/turn-handler.js';
 export interface FunctionStats {
   readonly invocations: number;
   readonly failures: number;
-  /** Time in which the function ran, over all invocations. */
+  /** Total duration of all invocations. */
   readonly busyMs: number;
 }
 
 /**
- * Invokes handlers as Lambda does: each invocation with the time that its function has, failed when that is over. As a
- * handler cannot be killed here it then runs on, like the frozen owner that the engine has to cope with anyway.
+ * Invokes handlers like Lambda: an invocation fails when the timeout of its function is over. A handler cannot be
+ * killed here and continues, like a frozen owner, which the engine has to tolerate anyway.
  */
 export class LocalLambda {
   readonly #stats: Record<FunctionName, FunctionStats> = {
@@ -22,7 +22,7 @@ export class LocalLambda {
   };
   readonly #inFlight = new Set<Promise<unknown>>();
 
-  /** Rejects with what the handler throws, or when the time of the function is over. */
+  /** Rejects with the error of the handler, or when the timeout of the function is over. */
   async invoke<Result>(name: FunctionName, handler: (context: InvocationContext) => Promise<Result>): Promise<Result> {
     const { timeoutMs } = functions[name];
     const startedAtMs = performance.now();
@@ -53,7 +53,7 @@ export class LocalLambda {
     return { ...this.#stats };
   }
 
-  /** Resolves when nothing is in flight, or after `maxMs`. */
+  /** Resolves when no invocation is in flight, or after `maxMs`. */
   async idle(maxMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<'timeout'>((resolve) => {

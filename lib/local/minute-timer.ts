@@ -3,7 +3,7 @@ import type { ScheduledEvent } from 'aws-lambda';
 import type { Log } from '../base/log.js';
 import { schedule } from '../topology/topology.js';
 
-/** Fires now and once a minute, as the EventBridge rule does. Gives the function that stops it. */
+/** Fires now and once a minute, like the EventBridge rule. Returns a function that stops the timer. */
 export function startSchedule(invoke: (event: ScheduledEvent) => Promise<void>, log: Log): () => void {
   const fire = (): void => {
     invoke(scheduledEvent()).catch((error: unknown) => {

@@ -14,18 +14,18 @@ export type StoreKind = 'dynamodb' | 'memory';
 
 export interface OpenStoreOptions {
   readonly folder: string;
-  /** Default: the database if its program is found, else memory with a journal. */
+  /** Default: the database if its program is found, otherwise memory with a journal. */
   readonly kind?: StoreKind;
-  /** A DynamoDB stand-in that runs already; then none is started. */
+  /** URL of a running DynamoDB stand-in, which is used instead of starting one. */
   readonly endpoint?: string;
   readonly log: Log;
-  /** The store is gone for good while the engine runs. */
+  /** Called if the store is permanently lost while the engine runs. */
   readonly onLost: (error: EngineError) => void;
 }
 
 export interface OpenStore {
   readonly table: Table;
-  /** Which store, and where, for a person. */
+  /** Kind and place of the store, for a person. */
   readonly description: string;
   close(): Promise<void>;
 }
@@ -42,13 +42,15 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenStore> {
   if (options.kind === 'dynamodb') {
     throw new EngineError(
       'CONFIG_INVALID',
-      `no dynoxide is installed for ${process.platform}-${process.arch}; use --store memory, or --dynamodb-endpoint`,
+      `dynoxide is not installed for ${process.platform}-${process.arch}; use --store memory, or --dynamodb-endpoint`,
     );
   }
   return openJournal(options);
 }
 
-/** Runs of one store are not in the other: somebody who has just installed dynoxide, or left it out, would miss theirs. */
+/**
+ * Warns that runs of one store are not in the other: after installing or removing dynoxide they would seem to be lost.
+ */
 function warnOfOtherStore({ folder, log }: OpenStoreOptions, other: StoreKind): void {
   if (!existsSync(join(folder, files[other]))) return;
   log.warn('this folder also has runs of the other store, which are not shown', {
@@ -108,7 +110,7 @@ async function openJournal({ folder, log, onLost }: OpenStoreOptions): Promise<O
   return { table, close, description: `memory, ${shown(resolve(file))}` };
 }
 
-/** As a person would type it from here. */
+/** Returns the path as a person would type it from here. */
 function shown(file: string): string {
   const here = relative(process.cwd(), file);
   return here.startsWith('..') ? file : here;

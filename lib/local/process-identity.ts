@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 
-/** A process, told apart from a later one that was given the same number. */
+/** A process, distinguished from a later one with the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When the process began, in the words of the system; empty where the system does not say. */
+  /** Start time of the process as the system reports it; empty if it does not. */
   readonly start: string;
 }
 
-/** The process with this number, if there is one. */
+/** Returns the process with this pid, if there is one. */
 export function processOf(pid: number): ProcessIdentity | undefined {
   return isAlive(pid) ? { pid, start: startOf(pid) } : undefined;
 }
 
-/** True while that very process runs. */
+/** Returns true while exactly this process runs. */
 export function isRunning(identity: ProcessIdentity): boolean {
   return processOf(identity.pid)?.start === identity.start;
 }
@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is there, and another user's.
+    // EPERM: the process exists, but belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
   return statOf(pid)?.state !== 'Z';
@@ -41,7 +41,7 @@ function startOf(pid: number): string {
   }
 }
 
-/** Linux: fields 3 and 22 of /proc/<pid>/stat. The second, the name in brackets, may hold anything. */
+/** Reads fields 3 and 22 of /proc/<pid>/stat (Linux). Field 2, the name in brackets, may contain anything. */
 function statOf(pid: number): { readonly state: string; readonly startTicks: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -52,7 +52,7 @@ function statOf(pid: number): { readonly state: string; readonly startTicks: str
   }
 }
 
-/** Start times count from the boot, so they say nothing across one. */
+/** Returns the id of the current boot: start times count from the boot and are ambiguous without it. */
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -61,7 +61,7 @@ function bootId(): string {
   }
 }
 
-/** True when the process was started as `binary` with `argument` as one of its arguments. */
+/** Returns true if the process was started as `binary` with `argument` as one of its arguments. */
 export function isProcessOf(pid: number, binary: string, argument: string): boolean {
   const args = argumentsOf(pid);
   if (args !== undefined) return args[0] === binary && args.includes(argument);
@@ -73,7 +73,7 @@ function argumentsOf(pid: number | string): readonly string[] | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
-    // It has ended, it is another user's, or there is no /proc.
+    // The process has ended, belongs to another user, or there is no /proc.
     return undefined;
   }
 }
@@ -89,7 +89,7 @@ function argumentLineOf(pid: number): string {
   }
 }
 
-/** Numbers of the processes that were started with `argument` as one of their arguments. */
+/** Returns the pids of the processes that were started with `argument` as one of their arguments. */
 export function processesWithArgument(argument: string): number[] {
   let names: string[];
   try {
@@ -100,7 +100,7 @@ export function processesWithArgument(argument: string): number[] {
   return names.filter((name) => /^\d+$/.test(name) && (argumentsOf(name)?.includes(argument) ?? false)).map(Number);
 }
 
-/** The same where there is no /proc. */
+/** Returns these pids on systems without /proc. */
 function listedWithArgument(argument: string): number[] {
   try {
     const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], {

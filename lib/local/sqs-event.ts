@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SQSEvent } from 'aws-lambda';
 import type { ReceivedMessage } from '../queue/memory-queue.js';
 
-/** The event that Lambda makes of a batch of messages. */
+/** Returns the event that Lambda makes from a batch of messages. */
 export function toSqsEvent(queueName: string, messages: readonly ReceivedMessage[]): SQSEvent {
   return {
     Records: messages.map((message) => ({

@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import { EngineError } from '../base/errors.js';
 import { type TokenKey, TokenKeys } from '../tokens/token-keys.js';
 
-/** Version of what is in the folder. A folder of a newer one is left alone. */
+/** Format of the folder. A folder with a newer format is refused. */
 const formatVersion = 1;
 
-/** Creates the folder if it is missing. @throws EngineError `CONFIG_INVALID` for a folder of a newer version, or none that can be used */
+/**
+ * Creates the folder if it is missing.
+ * @throws EngineError `CONFIG_INVALID` for a newer format, or an unusable folder
+ */
 export async function openStateFolder(folder: string): Promise<void> {
   try {
-    // It holds payloads and the key of the tokens.
+    // Private, since the folder holds payloads and the key of the tokens.
     await mkdir(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new EngineError(
@@ -23,7 +26,10 @@ export async function openStateFolder(folder: string): Promise<void> {
   await writeWhole(formatFileOf(folder), JSON.stringify({ format: 'outwait-state', version: formatVersion }));
 }
 
-/** Version of what is in the folder; undefined when nothing is. @throws EngineError `CONFIG_INVALID` for a newer one */
+/**
+ * Returns the format of the folder; undefined if it has none yet.
+ * @throws EngineError `CONFIG_INVALID` for a newer one
+ */
 export async function formatOf(folder: string): Promise<number | undefined> {
   const file = formatFileOf(folder);
   const found = await readJson(file);
@@ -33,7 +39,7 @@ export async function formatOf(folder: string): Promise<number | undefined> {
   if (version > formatVersion) {
     throw new EngineError(
       'CONFIG_INVALID',
-      `${folder} was written by a newer version of outwait (format ${version}, this one knows ${formatVersion}); update outwait, or choose another folder with --state`,
+      `${folder} was written by a newer version of outwait (format ${version}, this version knows ${formatVersion}); update outwait, or choose another folder with --state`,
     );
   }
   return version;
@@ -41,7 +47,7 @@ export async function formatOf(folder: string): Promise<number | undefined> {
 
 const formatFileOf = (folder: string): string => join(folder, 'format.json');
 
-/** The key of this folder's tokens, made at the first call. @throws EngineError `CONFIG_INVALID` that names a damaged file */
+/** Loads the token key of the folder, or creates it. @throws EngineError `CONFIG_INVALID` that names a damaged file */
 export async function loadTokenKeys(folder: string): Promise<TokenKeys> {
   const file = join(folder, 'token-key.json');
   let stored = (await readJson(file)) as { keyId?: unknown; secret?: unknown } | undefined;
@@ -70,12 +76,12 @@ async function readJson(file: string): Promise<object | undefined> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw damaged(file);
 }
 
-/** Readable by this user only, and whole or not there. */
+/** Writes a file atomically, readable by this user only. */
 export async function writeWhole(file: string, content: string): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, content, { mode: 0o600, flush: true });

@@ -5,10 +5,10 @@ import type { Execution } from '../replay/execution.js';
 import type { InboxRecord, TokenRecord } from '../history/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 
-/** Runs that a process remembers between turns, and their events in all: some 10 MB beside what their code holds. */
+/** Runs that a process keeps between turns, and their events together: about 10 MB, without what their code holds. */
 const warmRunsMax = 50;
 const warmEventsMax = 50_000;
-/** Ids of ended runs that a process remembers: the wakes that are left over of one come within minutes. */
+/** Ids of ended runs that a process keeps: the remaining wakes of a run arrive within minutes. */
 const endedRunsMax = 1_000;
 
 /**

@@ -2,7 +2,7 @@ import { remoteKeyOf, type RunId } from '../base/ids.js';
 import type { StartRemoteTask } from './command.js';
 import type { RunFacts } from './run-facts.js';
 
-/** Idempotency key of a call: the same on every attempt. */
+/** Returns the idempotency key of a call, which is the same on every attempt. */
 export function callKeyOf(
   { digest }: Pick<RunFacts, 'digest'>,
   runId: RunId,

@@ -3,30 +3,31 @@ import { hasCode, RunCancelled } from '../base/errors.js';
 import type { CancelRequested, RunOutcome } from '../history/event.js';
 import type { Waits } from './waits/waits.js';
 
-/** Cancels of the run that were applied, and whether the workflow has heard them. */
+/** Tracks the cancels of the run that were applied, and whether the workflow has heard of them. */
 export class Cancels {
   readonly #waits: Waits;
-  /** Made when a cancel comes: an error takes its stack with it, and few runs need one. */
+  /** Created when the first cancel comes: creating an error captures a stack, and few runs need one. */
   #first: { readonly error: RunCancelled; readonly outcome: RunOutcome } | undefined;
-  /** Inbox ids of the cancels that have reached no wait so far, and of those that came when the workflow had ended. */
+  /** Inbox ids of cancels that have not reached a wait yet. */
   #pending: string[] = [];
+  /** Inbox ids of cancels that came after the end of the workflow. */
   readonly #late: string[] = [];
 
   constructor(waits: Waits) {
     this.#waits = waits;
   }
 
-  /** False when a cancel was applied and has reached no wait of the workflow: none was open, or it had ended. */
+  /** Whether all applied cancels have reached a wait of the workflow: if not, none was open, or it had ended. */
   get areHeard(): boolean {
     return this.#late.length === 0 && !this.#waits.hasPendingCancel;
   }
 
-  /** Inbox ids of the cancels that were applied and have reached no wait of the workflow. */
+  /** Inbox ids of the applied cancels that have reached no wait of the workflow. */
   get unheard(): readonly string[] {
     return [...(this.#waits.hasPendingCancel ? this.#pending : []), ...this.#late];
   }
 
-  /** Gives the error that open waits are to be rejected with: the same one for all cancels. */
+  /** Records a cancel. Returns the error to reject open waits with: the same one for all cancels. */
   take({ inboxId, reason }: CancelRequested): RunCancelled {
     this.#first ??= {
       error: new RunCancelled('RUN_CANCELLED', 'the run was asked to cancel'),
@@ -37,14 +38,14 @@ export class Cancels {
     return this.#first.error;
   }
 
-  /** The cancel came when the workflow had ended. */
+  /** Records a cancel that came after the end of the workflow. */
   takeLate({ inboxId }: CancelRequested): void {
     this.#late.push(inboxId);
   }
 
   /**
-   * The outcome where a cancel came through, as itself or as the cause of what cleanup threw. What was not undone must be
-   * heard of, so it is a failure.
+   * Returns the outcome if `error` is a cancel, or has one as its cause because cleanup threw. Returns undefined if a
+   * compensation failed: that must be reported, so the run fails.
    */
   outcomeOf(error: unknown): RunOutcome | undefined {
     if (this.#first === undefined || !isOrWraps(error, this.#first.error)) return undefined;
@@ -52,7 +53,7 @@ export class Cancels {
   }
 }
 
-/** `error` is `wanted`, has it as a cause, or is what `Promise.any` made of several of it. */
+/** Returns true if `error` is `wanted`, has it as a cause, or is an AggregateError (`Promise.any`) that contains it. */
 function isOrWraps(error: unknown, wanted: Error, depth = 0): boolean {
   if (error === wanted) return true;
   if (!(error instanceof Error) || depth === 8) return false;

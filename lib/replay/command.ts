@@ -6,19 +6,20 @@ import type { RemoteAnswer } from '../history/remote-question.js';
 import type { StepContext } from '../workflow/step-options.js';
 import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
 
+/** Options of a step with their defaults. */
 export interface StepPolicy {
   readonly maxAttempts: number;
   readonly initialIntervalMs: number;
   readonly maxIntervalMs: number;
-  /** Part of each interval that is left to chance, 0 to 1. */
+  /** Fraction of each interval that is random, 0 to 1. */
   readonly jitter: number;
-  /** True: the step runs in a worker of its own. */
+  /** Whether the step runs in a separate worker. */
   readonly long: boolean;
   /** Longest time of one attempt. */
   readonly timeoutMs: number;
   /** Longest time of an attempt without a report. */
   readonly heartbeatTimeoutMs?: number;
-  /** From the request on, all attempts and the waits between them. */
+  /** Longest time from the request to the end, including all attempts and intervals. */
   readonly deadlineMs?: number;
   readonly atMostOnce: boolean;
   readonly isRetryable: (error: unknown) => boolean;
@@ -34,7 +35,7 @@ export interface RunStep {
 export interface StartTimer {
   readonly kind: 'startTimer';
   readonly waitId: WaitId;
-  /** From now, or a fixed instant. */
+  /** A duration from now, or a fixed instant. */
   readonly until: { readonly durationMs: number } | { readonly atMs: number };
 }
 export interface WaitForSignal {
@@ -50,20 +51,21 @@ export interface StartRemoteTask {
   /** Tool, skill, `message` or `attach`. */
   readonly name: string;
   readonly request: RemoteRequest | AttachRequest;
-  /** Digest of the server, the request and everything else that makes it another call. */
+  /** Digest of the server, the request and everything else that identifies the call. */
   readonly digest: string;
-  /** The arguments where they are small. */
+  /** The arguments, if they are small. */
   readonly input?: JsonValue;
   readonly timeoutMs: number;
   readonly retrySafe: boolean;
-  /** The author's idempotency key, in place of one made of run and wait. */
+  /** The author's idempotency key, instead of one derived from run and wait. */
   readonly key?: string;
-  /** When the run ends or the wait is closed, and when the deadline passes, before the task has ended. */
+  /** Policy for the task if the run ends or the wait is closed before its end. */
   readonly onCancel: RemoteClosePolicy;
+  /** Policy for the task if the deadline passes before its end. */
   readonly onTimeout: RemoteClosePolicy;
-  /** The call answers what the server asks. */
+  /** Whether the call answers questions of the server. */
   readonly answersQuestions: boolean;
-  /** True: a follower of the run follows the task too. */
+  /** Whether the progress of the task is shown while the run is watched. */
   readonly watch: boolean;
 }
 /** Sends an answer to the remote task of another wait. */
@@ -95,5 +97,5 @@ export interface StartChild {
   readonly timeoutMs?: number;
 }
 
-/** What a workflow asks for. It takes effect when the commit that records it is in the log. */
+/** A request of the workflow. It takes effect once the commit that records it is in the log. */
 export type Command = RunStep | StartTimer | WaitForSignal | StartRemoteTask | AnswerRemote | IssueToken | StartChild;

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../base/json.js';
 
-/** Thrown through the workflow to end its run; whoever catches it must throw it on. */
+/** Thrown through the workflow to end its run. Code that catches it must rethrow it. */
 export class ContinueAsNew extends Error {
   override readonly name = 'ContinueAsNew';
   readonly input: JsonValue | undefined;

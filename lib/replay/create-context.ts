@@ -13,12 +13,12 @@ import { tokens } from './context/tokens.js';
 import { versions } from './context/versions.js';
 import type { Scope } from './waits/scope.js';
 
-/** Events after which a run should go on as a new one: the cost of a cold turn grows with its history. */
+/** Events after which a run should continue as a new one: the cost of a cold turn grows with its history. */
 const continueAsNewEvents = 10_000;
 
 /**
- * The context of one execution, or of a scope of it. Bad arguments reject the promise of the call before a command
- * exists: the same code does the same on every replay.
+ * Creates the context of an execution, or of a scope of it. Invalid arguments reject the promise of the call before a
+ * command exists, so the same code does the same on every replay.
  */
 export function createContext(host: ContextHost, scope: Scope): WorkflowContext {
   return {
@@ -34,7 +34,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     ...scopes(host, scope),
     ...sagas(host, scope),
     ...versions(host),
-    // A part cannot hold a getter: its spread would read it once.
+    // Defined here, since spreading a part would read a getter once.
     get shouldContinueAsNew() {
       return host.position.eventCount >= continueAsNewEvents;
     },

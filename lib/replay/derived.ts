@@ -4,7 +4,7 @@ import type { Position } from './position.js';
 import type { Signals } from './waits/signals.js';
 import type { Waits } from './waits/waits.js';
 
-/** Events that the code gives rise to beside its commands. */
+/** Events that result from the code, besides its commands. */
 export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported;
 
 interface Parts {
@@ -15,10 +15,10 @@ interface Parts {
   readonly patches: ReadonlySet<string>;
 }
 
-/** Collects the derived events that no commit holds yet. */
+/** Collects the derived events that are not committed yet. */
 export class Derived {
   readonly #parts: Parts;
-  /** What `ctx.patched` has said; the first answer stands. */
+  /** Answers of `ctx.patched`; the first one for a patch stands. */
   readonly #patches = new Map<string, boolean>();
   #reports: (PatchRecorded | ProgressReported)[] = [];
 
@@ -26,7 +26,10 @@ export class Derived {
     this.#parts = parts;
   }
 
-  /** Old code ran past here without the mark: only what the history says. New ground: yes, and the history will say so. */
+  /**
+   * Returns whether new code may run: on replay only if the history records the patch, since old code passed without
+   * it; when live always, and the patch is recorded.
+   */
   isPatched(patchId: string): boolean {
     const known = this.#patches.get(patchId);
     if (known !== undefined) return known;
@@ -43,12 +46,12 @@ export class Derived {
     if (isLive) this.#reports.push({ type: 'ProgressReported', atMs: nowMs, progress });
   }
 
-  /** Takes out what follows from the events applied; `lastWaitId`: of waits recorded up to that one. */
+  /** Removes and returns the events that result from the applied ones, for waits recorded up to `lastWaitId`. */
   take(lastWaitId: number, hasEnded: boolean): readonly DerivedEvent[] {
     const { waits, signals, position } = this.#parts;
     const atMs = position.nowMs;
     const deliveries = signals.takeDeliveries(lastWaitId);
-    // The end of the run closes whatever is open.
+    // The end of the run closes everything that is open.
     const closed = hasEnded ? [] : waits.closed.take(lastWaitId);
     const waitIds = closed.filter((command) => !waits.requests.willBeLongStep(command)).map(({ waitId }) => waitId);
     const reports = this.#reports;

@@ -11,7 +11,7 @@ interface Parts {
   readonly position: Readonly<Position>;
 }
 
-/** What the workflow asked for on its last way without waiting for it, where anybody but its author would miss it. */
+/** Collects work with outside effects that the workflow, or a winning branch, requested last without waiting for it. */
 export class DroppedWork {
   readonly #parts: Parts;
   #all: readonly Dropped[] = [];
@@ -24,15 +24,15 @@ export class DroppedWork {
     return this.#all;
   }
 
-  /** The run ends. Under rules 2 what outlives it is started first. */
+  /** Adds what is dropped at the end of the run. Under rules 2, work that outlives the run is started first. */
   atEnd(asked: readonly Command[]): void {
     const dropped = this.#parts.waits.isStructured ? asked.filter((command) => !outlivesRun(command)) : asked;
-    this.#add(dropped, 'the run ends without what it asked for');
+    this.#add(dropped, 'a run ends without waiting for work that it requested');
   }
 
-  /** A branch has won its race. */
+  /** Adds what is dropped when a branch wins its race. */
   inRace(asked: readonly Command[]): void {
-    this.#add(asked, 'a branch wins its race without what it asked for');
+    this.#add(asked, 'a branch wins its race without waiting for work that it requested');
   }
 
   #add(asked: readonly Command[], warning: string): void {

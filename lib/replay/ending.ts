@@ -20,17 +20,17 @@ interface Parts {
 }
 
 /**
- * How a run ends once the workflow's function has settled.
+ * Ends a run once the workflow's function has settled.
  *
- * X5  It has ended when its function has settled, everything else is closed, and nothing is owed: shielded parts and
- *     sagas have ended, and what outlives the run is started. The outcome is that of the function.
+ * X5  The run has ended when its function has settled, everything else is closed, and nothing is owed: shielded parts
+ *     and sagas have ended, and what outlives the run is started. The outcome is that of the function.
  */
 export class Ending {
   readonly #parts: Parts;
   /** The outcome of the workflow's function, once it has settled. */
   #settled: RunOutcome | undefined;
   #outcome: RunOutcome | undefined;
-  /** What a saga that the end of the run has closed could not undo. */
+  /** Error of a saga that the end of the run closed and whose compensations failed. */
   #notUndone: EngineError | undefined;
 
   constructor(parts: Parts) {
@@ -42,17 +42,17 @@ export class Ending {
     return this.#outcome;
   }
 
-  /** The workflow's function has returned. */
+  /** Records that the workflow's function has returned. */
   returned(result: unknown): void {
     this.#settle(completed(result));
   }
 
-  /** The workflow's function has thrown. */
+  /** Records that the workflow's function has thrown. */
   threw(error: unknown): void {
     this.#settle(this.#failed(error));
   }
 
-  /** Under rules 1 the run ends with the function. */
+  /** Records the outcome of the function. Under rules 1 the run ends with it. */
   #settle(outcome: RunOutcome): void {
     const { waits, dropped } = this.#parts;
     this.#settled = outcome;
@@ -65,26 +65,26 @@ export class Ending {
     const { facts, cancels, position } = this.#parts;
     const { runId, workflow, log } = facts;
     if (error instanceof ContinueAsNew) {
-      // Made of the seed, which nobody outside knows: the next run's id may be a task id.
+      // Derived from the seed, which is secret: the next run's id may be a task id.
       const nextRunId = facts.digest(`next ${facts.seed}`).slice(0, 32);
       return { status: 'continued', nextRunId, ...defined({ input: error.input }) };
     }
     const cancelled = cancels.outcomeOf(error);
     if (cancelled !== undefined) return cancelled;
-    // The run keeps the message alone; where in the code it came from is for the log.
+    // The run keeps only the message; the log shows where in the code it was thrown.
     if (position.isLive && !isEngineError(error))
       log.warn('workflow failed', { runId, workflow: workflow.name, error });
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
   }
 
-  /** Compensations of a saga have failed. The function hears of it while it has not settled. */
+  /** Records that compensations of a saga failed. Before the function settles, the function itself sees the error. */
   notUndone(error: EngineError): void {
     if (this.#settled !== undefined) this.#notUndone ??= error;
   }
 
   /**
-   * Called when the microtasks have run dry, under rules 2: lets go on what waits for that, then closes the run, then ends
-   * it. True: the workflow's code may have something to do.
+   * Called when the microtask queue is empty, under rules 2. Resumes what waits for that, then closes the run, then
+   * ends it. Returns true if the workflow's code may have something to do.
    */
   wrapUp(): boolean {
     const { waits, dropped } = this.#parts;
@@ -95,13 +95,13 @@ export class Ending {
       if (waits.closeRun(new RunCancelled('RUN_CANCELLED', 'this wait was closed: the run ends'))) return true;
     }
     if (waits.root.owed > 0 || !waits.leaveRun()) return false;
-    // What was begun within shields that have ended.
+    // Work that was requested within shields that have ended.
     dropped.atEnd(waits.openUnrecorded());
     this.#outcome = this.#withWhatWasNotUndone(this.#settled);
     return false;
   }
 
-  /** A cancel that is over, but for what it could not undo, is no cancel. */
+  /** Turns a cancel into a failure if a compensation failed. */
   #withWhatWasNotUndone(outcome: RunOutcome): RunOutcome {
     if (outcome.status !== 'cancelled' || this.#notUndone === undefined) return outcome;
     return { status: 'failed', error: toStoredError(this.#notUndone, 'WORKFLOW_FAILED') };

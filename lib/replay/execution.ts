@@ -32,25 +32,25 @@ import { WaitNews } from './waits/wait-news.js';
 import { Waits } from './waits/waits.js';
 
 /**
- * Rules of replay that histories are written under; a history keeps those that it began with. 1: the run ends with the
- * workflow's function, and whatever else goes on in it is dropped. 2: it ends when what it has closed has done what it
- * owes, and the log has the waits that were closed.
+ * Version of the replay rules for new histories; a history keeps the version that it began with. 1: the run ends with
+ * the workflow's function, and everything else in it is dropped. 2: the run ends after the shielded parts and sagas of
+ * what it closed, and the log records closed waits.
  */
 export const replayBehaviors = 2;
 
 export interface ExecutionOptions extends RunFacts {
   readonly input: JsonValue | undefined;
-  /** The settlement that a `TokenSettled` event refers to. */
+  /** Returns the settlement that a `TokenSettled` event refers to. */
   readonly settlementOf: (waitId: WaitId) => TokenOutcome | undefined;
-  /** The signal that a `SignalReceived` event refers to; undefined when it is not there. Default: all are, without a payload. */
+  /** Returns the signal of a `SignalReceived` event; undefined if it is missing. Default: signals without payloads. */
   readonly signalOf?: (inboxId: string) => { readonly payload?: JsonValue } | undefined;
-  /** The text of a token under the key that the history names. */
+  /** Returns the text of a token under the key that the history names. */
   readonly tokenOf?: (waitId: WaitId, keyId: string) => string;
-  /** Patches that the whole history records. Default: none. */
+  /** Patches recorded anywhere in the history. Default: none. */
   readonly patches?: ReadonlySet<string>;
   /**
-   * Resolves when the microtask queue has run dry: the only asynchronous thing that replay needs. `quietly`: what is
-   * rejected meanwhile is in nobody's hands, and that is no bug.
+   * Resolves when the microtask queue is empty: all that replay needs of the event loop. `quietly`: ignores unhandled
+   * rejections meanwhile, since a closed workflow may leave promises that nothing awaits.
    */
   readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
 }
@@ -59,26 +59,26 @@ export type ExecutionStatus =
   /** At least one wait is open. */
   | { readonly kind: 'waiting' }
   | { readonly kind: 'ended'; readonly outcome: RunOutcome }
-  /** The code and the history do not fit, or the code waits for something of its own. */
+  /** The code does not fit the history, or awaits a promise that is not from ctx. */
   | { readonly kind: 'blocked'; readonly error: StoredError };
 
 /**
  * Runs an author's function against a history. No IO: history in, commands and status out.
  *
- * X1  Events are applied one at a time, and the microtasks run dry in between, so the order in which promises settle is
- *     the order of the events and nothing else.
- * X2  The workflow's code runs only inside `apply`. A context method called at another time is a misuse and is reported.
- * X3  A recorded command is compared with what the code asks for now, in order. The first difference blocks the
+ * X1  Events are applied one at a time, and the microtask queue is emptied in between, so promises settle exactly in
+ *     the order of the events.
+ * X2  The workflow's code runs only inside `apply`. Calling a context method at another time is reported as misuse.
+ * X3  Recorded commands are compared, in order, with what the code requests now. The first difference blocks the
  *     execution; nothing is applied after it.
  * X4  After the workflow has ended, events change nothing.
  *
- * When it has ended is X5, in `ending.ts`.
+ * X5, in `ending.ts`, says when it has ended.
  */
 export class Execution {
   readonly #options: ExecutionOptions;
   readonly #position: Position = { isLive: false, isAdvancing: false, nowMs: 0, eventCount: 0 };
   readonly #waits = new Waits((command) => {
-    // What is kept for a wait that is open no longer would grow with the history.
+    // Otherwise what is kept for closed waits would grow with the history.
     this.#news.forget(command.waitId);
     if (command.kind === 'waitForSignal') this.#signals.forget(command.name, command.waitId);
   });
@@ -91,7 +91,7 @@ export class Execution {
   readonly #ending: Ending;
   readonly #host: ContextHost;
   #blocked: StoredError | undefined;
-  /** A run that was cancelled before a delayed start never is. */
+  /** Whether `RunStarted` was applied: a run cancelled before a delayed start never begins. */
   #hasBegun = false;
 
   constructor(options: ExecutionOptions) {
@@ -131,37 +131,37 @@ export class Execution {
     return outcome === undefined ? { kind: 'waiting' } : { kind: 'ended', outcome };
   }
 
-  /** From now on events are new ones: the workflow's log speaks. */
+  /** Marks later events as new ones, which enables the workflow's log. */
   goLive(): void {
     this.#position.isLive = true;
   }
 
-  /** Commands that the workflow has asked for and no applied event records, oldest first, at most `limit`. */
+  /** Returns commands of the workflow that no applied event records, oldest first, at most `limit`. */
   newCommands(limit: number): readonly Command[] {
     return this.#waits.requests.unrecorded(limit);
   }
 
-  /** Events that no commit holds yet and that follow from those applied; `lastWaitId`: of waits recorded up to that one. */
+  /** Removes and returns uncommitted events that result from the applied ones, for waits up to `lastWaitId`. */
   takeDerived(lastWaitId: number): readonly DerivedEvent[] {
     return this.#derived.take(lastWaitId, this.status.kind === 'ended');
   }
 
-  /** False when a cancel was applied and has reached no wait of the workflow: none was open, or its function had settled. */
+  /** Whether all applied cancels have reached a wait: if not, none was open, or the function had settled. */
   get wasCancelHeard(): boolean {
     return this.#cancels.areHeard;
   }
 
-  /** Inbox ids of the cancels that were applied and have reached no wait of the workflow. */
+  /** Inbox ids of the applied cancels that have reached no wait of the workflow. */
   get unheardCancels(): readonly string[] {
     return this.#cancels.unheard;
   }
 
-  /** What the workflow's function dropped by ending; nobody waited for it, and it may never happen. */
+  /** Work that was dropped because nothing waited for it; it may never happen. */
   get dropped(): readonly Dropped[] {
     return this.#dropped.all;
   }
 
-  /** The workflow's function has settled, and something that outlives the run is to be started before it ends. */
+  /** Whether the workflow's function has settled, but something that outlives the run must be started first. */
   get isLeaving(): boolean {
     return this.#waits.isLeaving;
   }
@@ -171,17 +171,17 @@ export class Execution {
     return this.#waits.requests.lastRecorded;
   }
 
-  /** The command of a wait that the workflow still waits for. */
+  /** Returns the command of a wait that the workflow still waits for. */
   command(waitId: WaitId): Command | undefined {
     return this.#waits.command(waitId);
   }
 
-  /** Asks the workflow as it stands. @throws EngineError `QUERY_NOT_FOUND`, `QUERY_FAILED` */
+  /** Answers a query with the workflow's current state. @throws EngineError `QUERY_NOT_FOUND`, `QUERY_FAILED` */
   query(name: string, input: JsonValue | undefined): JsonValue | undefined {
     return this.#queries.answer(name, input);
   }
 
-  /** Takes in the next event of the history and lets the workflow go on until it waits again. */
+  /** Applies the next event of the history, and lets the workflow continue until it waits again. */
   async apply(event: HistoryEvent): Promise<void> {
     const { kind } = this.status;
     if (kind === 'blocked') return;
@@ -240,7 +240,7 @@ export class Execution {
       case 'RemoteTaskStarted':
       case 'ChildStarted':
         return this.#started(event.waitId);
-      // A terminate ends a run without its code; the others are for the log's reader.
+      // A terminate ends a run without its code; the others only inform readers of the log.
       case 'TerminateRequested':
       case 'StepStarted':
       case 'StepAttemptFailed':
@@ -303,18 +303,18 @@ export class Execution {
       this.#blocked = settlementMissing(waitId);
       return;
     }
-    // A step that the log has as one of a turn ends by an event.
+    // A step that the log does not have as a long one ends by an event.
     const isOfTurn = command.kind === 'runStep' && !this.#waits.requests.isLongStep(waitId);
     await this.#end(waitId, () => (isOfTurn ? undefined : kindOf(command).given?.(command, outcome)));
   }
 
-  /** The end of the run may have waited for the start. */
+  /** Marks a wait as started, for which the end of the run may have waited. */
   async #started(waitId: WaitId): Promise<void> {
     if (this.#waits.started(waitId)) await this.#advance(() => undefined);
   }
 
   async #end(waitId: WaitId, toGiven: () => Given | undefined): Promise<void> {
-    // A cancel may have closed it already.
+    // May have been closed by a cancel.
     if (!this.#waits.isOpen(waitId)) return;
     await this.#advance(() => {
       const given = toGiven();
@@ -338,7 +338,7 @@ export class Execution {
   }
 }
 
-/** A new event is still to be stored: what the workflow does to its result must not get into it. */
+/** Copies the result of a new event, which is still to be stored: changes by the workflow must not reach the event. */
 function ownCopy(given: Given): Given {
   return given instanceof Error ? given : { value: toJson(given.value) };
 }

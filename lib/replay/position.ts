@@ -1,12 +1,12 @@
 import type { EpochMs } from '../base/time.js';
 
-/** Where in its history an execution is. The execution moves it, its parts read it. */
+/** Position of an execution in its history. The execution changes it, its parts read it. */
 export interface Position {
-  /** False while recorded events are replayed. */
+  /** Whether events are new, not replayed. */
   isLive: boolean;
-  /** True while the workflow's own code may run: between an event and the end of its microtasks. */
+  /** Whether the workflow's code may run: from an event until the microtask queue is empty. */
   isAdvancing: boolean;
-  /** The time of the last event: the clock of the workflow. */
+  /** Time of the last event: the clock of the workflow. */
   nowMs: EpochMs;
   eventCount: number;
 }

@@ -1,7 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import { toJson, type JsonValue } from '../base/json.js';
 
-/** Questions that the workflow answers as it stands (`ctx.onQuery`). */
+/** Query handlers of the workflow (`ctx.onQuery`). */
 export class Queries {
   readonly #handlers = new Map<string, (input: JsonValue | undefined) => unknown>();
 
@@ -9,26 +9,26 @@ export class Queries {
     this.#handlers.set(name, handler);
   }
 
-  /** @throws EngineError `QUERY_NOT_FOUND`, `QUERY_FAILED` */
+  /** Answers a query. @throws EngineError `QUERY_NOT_FOUND`, `QUERY_FAILED` */
   answer(name: string, input: JsonValue | undefined): JsonValue | undefined {
     const handler = this.#handlers.get(name);
     if (handler === undefined) {
       throw new EngineError(
         'QUERY_NOT_FOUND',
-        `the workflow answers no query "${name}"; there is ${[...this.#handlers.keys()].join(', ') || 'none'}`,
+        `the workflow has no query "${name}"; it has ${[...this.#handlers.keys()].join(', ') || 'none'}`,
       );
     }
     try {
       const answer = handler(input);
       if (isThenable(answer)) {
         answer.then(undefined, () => undefined);
-        throw new TypeError('its handler gave back a promise; a query answers at once');
+        throw new TypeError('its handler returned a promise; a query must answer synchronously');
       }
       return toJson(answer);
     } catch (error) {
       throw new EngineError(
         'QUERY_FAILED',
-        `query "${name}" failed: ${error instanceof Error ? error.message : 'not an error'}`,
+        `query "${name}" failed: ${error instanceof Error ? error.message : 'it threw a value that is not an Error'}`,
         { cause: error },
       );
     }

@@ -3,13 +3,13 @@ import type { Log } from '../base/log.js';
 import type { StartFacts } from '../history/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 
-/** What is the same for a run from its start to its end. */
+/** Facts that stay the same from the start to the end of a run. */
 export interface RunFacts {
   readonly workflow: AnyWorkflow;
   readonly runId: RunId;
   readonly seed: string;
   readonly start: StartFacts;
-  /** SHA-256 in hex. */
+  /** Returns the SHA-256 digest in hex. */
   readonly digest: (text: string) => string;
   readonly log: Log;
 }

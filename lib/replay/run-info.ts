@@ -3,10 +3,10 @@ import type { RunInfo } from '../workflow/run-info.js';
 import { invalid } from './context/arguments.js';
 import type { RunFacts } from './run-facts.js';
 
-/** Keys of the remote calls of one execution, by the promise that the author was given. */
+/** Idempotency keys of the remote calls of one execution, by the promise that the author received. */
 export type CallKeys = WeakMap<object, () => string | undefined>;
 
-/** `ctx.info`. Frozen: scopes share it. */
+/** Creates `ctx.info`, frozen because all scopes share it. */
 export function runInfo({ runId, workflow, start }: RunFacts, callKeys: CallKeys): RunInfo {
   const { version, id, key, tags, parent, previousRunId } = start;
   const by = parent && Object.freeze({ runId: parent.runId, ...defined({ workflow: parent.workflow }) });
@@ -19,7 +19,7 @@ export function runInfo({ runId, workflow, start }: RunFacts, callKeys: CallKeys
     ...defined({ parent: by, previousRunId }),
     idempotencyKeyOf(call) {
       const keyOf = callKeys.get(call);
-      if (keyOf === undefined) throw invalid('idempotencyKeyOf takes the promise that ctx.callRemoteTask has returned');
+      if (keyOf === undefined) throw invalid('idempotencyKeyOf needs the promise that ctx.callRemoteTask returned');
       return keyOf();
     },
   } satisfies RunInfo);

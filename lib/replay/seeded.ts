@@ -1,11 +1,14 @@
-/** Random numbers of one run: the same sequence on every replay, unrelated to that of any other run. Not for secrets. */
+/** Random numbers of one run: the same sequence on every replay, unrelated to those of other runs. Not for secrets. */
 export interface SeededRandom {
   /** Uniform in [0, 1). */
   fraction(): number;
   uuid(): string;
 }
 
-/** `seed` comes from the head of the run; `digest` is SHA-256 in hex. Each number is a digest of the seed and its position. */
+/**
+ * Creates the random numbers of a run: digests of the seed in its head and the position of the number. `digest` returns
+ * SHA-256 in hex.
+ */
 export function seededRandom(seed: string, digest: (text: string) => string): SeededRandom {
   let position = 0;
   const next = (): string => digest(`${seed}/${position++}`);

@@ -4,9 +4,9 @@ import type { SecretReference, SecretSource } from '../workflow/server-auth.js';
 import type { AwsSecrets } from './aws-secrets.js';
 import { Secret } from './secret.js';
 
-/** A secret of AWS is read again after this. */
+/** Age after which a secret of AWS is read again. */
 const secretCacheMs = 60_000;
-/** While AWS cannot be asked, a value goes on being used up to this age. */
+/** Age up to which a value is used while AWS does not answer. */
 const secretStaleMaxMs = 3_600_000;
 
 export interface SecretReaderDeps {

@@ -5,7 +5,7 @@ import { utf8Bytes } from '../base/json.js';
 import { tableIndexes } from './table.js';
 import type { Condition, Item, Key, Scalar, Update, Write, WriteResult } from './table.js';
 
-/** What DynamoDB takes: one item, the parts of its key and of an index's, one transaction. */
+/** Limits of DynamoDB for an item, the parts of a key of table or index, and a transaction. */
 export const itemMaxBytes = 400 * 1024;
 const partitionKeyMaxBytes = 2 * 1024;
 const sortKeyMaxBytes = 1024;

@@ -16,16 +16,16 @@ import type { Changes } from './changes.js';
 import type { TestDeps } from './test-deps.js';
 import type { VirtualClock } from './virtual-clock.js';
 
-/** What Lambda and the schedule do for the engine: hands each message to its handler, and sweeps. */
+/** Does what Lambda and the schedule do for the engine: passes each message to its handler, and sweeps. */
 export class EngineLoop {
   readonly #deps: Deps;
   readonly #clock: VirtualClock;
   readonly #queues: MemoryQueues;
   readonly #changes: Changes;
   #lastSweepAtMs: EpochMs;
-  /** Attempts of long steps that are under way. */
+  /** Running attempts of long steps. */
   readonly #attempts = new Map<Promise<void>, StepMessage>();
-  /** Starts that workers make and that are not answered yet; time goes on meanwhile. */
+  /** Unanswered starts of workers; time passes meanwhile. */
   readonly #starts = new Set<Promise<void>>();
 
   constructor({ deps, clock, queues, changes }: TestDeps) {
@@ -37,8 +37,8 @@ export class EngineLoop {
   }
 
   /**
-   * Handles every message that is visible now, and those that they cause. `waitForSteps`: also until the attempts of long
-   * steps have ended, which run for real.
+   * Handles every message that is visible now, and those that result from it. `waitForSteps`: also waits until the
+   * attempts of long steps, which run for real, have ended.
    */
   async runUntilQuiet(waitForSteps: boolean): Promise<void> {
     for (;;) {
@@ -47,7 +47,7 @@ export class EngineLoop {
         await fanOutDue(this.#deps);
         await tickSchedules(this.#deps);
       }
-      // What steps do for real goes on, and a test that goes round for ever can still be ended.
+      // Lets the real work of steps proceed, and allows a test that loops for ever to be aborted.
       await eventLoop();
       const change = this.#changes.next();
       const turns = this.#queues.turn.receive(10);
@@ -83,7 +83,7 @@ export class EngineLoop {
     this.#queues.work.deleteMessage(receiptHandle);
   }
 
-  /** Side by side with whatever else happens: a cancel must reach a step that is under way. */
+  /** Begins an attempt without waiting for it: a cancel must reach a running step. */
   #beginStep({ body, receiptHandle }: ReceivedMessage): void {
     const message = JSON.parse(body) as StepMessage;
     const endsAtMs = this.#clock.nowMs() + stepFunctionTimeoutMs;
@@ -96,7 +96,7 @@ export class EngineLoop {
     this.#attempts.set(ended, message);
   }
 
-  /** A worker waits for its server, and time with it. */
+  /** Begins a start of a worker without waiting for it: while the worker waits for its server, time passes. */
   #beginStart({ body, receiptHandle }: ReceivedMessage): void {
     const endsAtMs = this.#clock.nowMs() + stepFunctionTimeoutMs;
     const limits = { remainingMs: () => endsAtMs - this.#clock.nowMs() };
@@ -109,7 +109,7 @@ export class EngineLoop {
     this.#starts.add(ended);
   }
 
-  /** Lets workers do what they can without time passing. True: there is something new. */
+  /** Lets workers do what they can without time passing. Returns true if a queue has changed. */
   async #startsGoOn(change: Promise<void>): Promise<boolean> {
     if (this.#starts.size === 0) return false;
     let isNew = false;
@@ -127,7 +127,7 @@ export class EngineLoop {
     return false;
   }
 
-  /** The next instant at which something is due. */
+  /** Returns the next instant at which something is due. */
   async nextAtMs(): Promise<EpochMs> {
     return Math.min(
       await this.#nextSweepAtMs(),
@@ -136,7 +136,7 @@ export class EngineLoop {
     );
   }
 
-  /** A sweep sees what is due within the next interval; those that would see nothing are left out. */
+  /** Returns the next sweep that finds something. A sweep finds what is due within the next interval. */
   async #nextSweepAtMs(): Promise<EpochMs> {
     const waiting = await Promise.all(
       this.#deps.app.schedules.map((schedule) => isScheduleWaiting(this.#deps, schedule)),
@@ -159,7 +159,7 @@ export class EngineLoop {
   }
 }
 
-/** Messages of one run that are received together ask for one turn. */
+/** Groups messages by run: those of one run that are received together need only one turn. */
 function byRun(messages: readonly ReceivedMessage[]): Map<string | undefined, ReceivedMessage[]> {
   const runs = new Map<string | undefined, ReceivedMessage[]>();
   for (const message of messages) runs.set(message.groupId, [...(runs.get(message.groupId) ?? []), message]);

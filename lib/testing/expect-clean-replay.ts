@@ -3,9 +3,9 @@ import type { Deps } from '../operations/deps.js';
 import { replayRecords } from '../operations/replay-run.js';
 
 /**
- * Replays a run that has ended and expects no difference; unless `mayDrop`, also that nothing was asked for on its last way
- * without waiting for it.
- * @throws Error
+ * Replays an ended run and expects the same result. Unless `mayDrop`, also expects that the run waited for everything
+ * that it requested just before its end.
+ * @throws Error if it is not so
  */
 export async function expectCleanReplay(deps: Deps, runId: RunId, mayDrop: boolean): Promise<void> {
   const records = await deps.store.runs.read(runId);
@@ -15,6 +15,6 @@ export async function expectCleanReplay(deps: Deps, runId: RunId, mayDrop: boole
   if (mayDrop || dropped.length === 0) return;
   const what = dropped.map(({ kind, name }) => `${kind} "${name}"`).join(', ');
   throw new Error(
-    `the run ended without waiting for what it had just asked for, so it may never happen: ${what}. Await it, or close it with ctx.race; a child with parentClose 'abandon' and a call with onCancel 'leave' are started when the run ends, but not when their race or scope does. { allowDropped: true } leaves this check out.`,
+    `the run ended without waiting for work that it had just requested, which may never happen: ${what}. Await it, or close it with ctx.race; a child with parentClose 'abandon' and a call with onCancel 'leave' are started when the run ends, but not when their race or scope does. { allowDropped: true } skips this check.`,
   );
 }

@@ -5,7 +5,7 @@ import { replayHistory as replay, type ReplayedHistory } from '../operations/vie
 import type { App } from '../workflow/app.js';
 
 /**
- * Replays an exported history against the code of an app; runs no step and calls nobody.
+ * Replays an exported history against the code of an app. Runs no steps and makes no calls.
  * @example
  * ```ts
  * import { readFileSync } from 'node:fs';

@@ -18,22 +18,23 @@ import { endOf, isKnown, isOver, openQuestion, stateOf, toEnd, type ScriptedTask
 import type { VirtualClock } from './virtual-clock.js';
 import type { RemoteProtocol } from '../history/remote-protocol.js';
 
+/** Options of `scriptedServer`. */
 export interface ScriptedServerOptions {
   readonly protocol: RemoteProtocol;
-  /** Answers a repeated start with the task it has. Default true. */
+  /** Whether the server deduplicates starts: it answers a repeat with the existing task. Default true. */
   readonly dedupes?: boolean;
-  /** Can be asked for the task of a start that got no answer. Default false. */
+  /** Whether the server can find the task of a start that got no answer. Default false. */
   readonly finds?: boolean;
   /**
-   * The server is known to answer starts at once, so that turns make them. Default true; false: workers do, until it has named a
-   * running task at once.
+   * Whether the server is known to answer starts at once, so that turns make them. Default true. If false, workers make
+   * them until the server has once replied at once with a running task.
    */
   readonly answersAtOnce?: boolean;
-  /** Decides what a call does. */
+  /** Returns the script of a call. */
   readonly task: (request: RemoteRequest) => ScriptedTask;
 }
 
-/** What a server of each protocol can be asked for. */
+/** Requests that a server of each protocol accepts. */
 const takes: Readonly<
   Record<RemoteProtocol, { readonly kinds: readonly RemoteRequest['kind'][]; readonly problem: string }>
 > = {
@@ -41,24 +42,24 @@ const takes: Readonly<
   a2a: { kinds: ['skill', 'message'], problem: 'an A2A agent has skills and takes messages' },
 };
 
-/** A remote server of a test: what it was asked so far, and tasks that somebody else begins there. */
+/** A remote server of a test: shows the requests so far, and can begin tasks for a workflow to attach to. */
 export interface ScriptedServerHandle {
   readonly protocol: RemoteProtocol;
   /** Start calls in order, each with its idempotency key. */
   readonly starts: readonly { readonly key: string; readonly request: RemoteRequest }[];
-  /** Answers that were taken, in order. */
+  /** Accepted answers, in order. */
   readonly answers: readonly { readonly key: string; readonly answer: RemoteAnswer }[];
-  /** The keys of every delivery of an answer, also of those that were not taken. */
+  /** Keys of all deliveries of answers, including those that were not accepted. */
   readonly delivered: readonly string[];
   readonly reads: number;
   readonly cancels: number;
-  /** How often it was asked for the task of a start without an answer. */
+  /** Number of searches for the task of a start without an answer. */
   readonly looks: number;
-  /** Begins a task that no workflow has asked for, to be attached to: now, or with the test app. */
+  /** Begins a task that no workflow has started, so that one can attach to it: now, or when the test app is created. */
   begin(taskId: string, script: ScriptedTask): void;
 }
 
-/** A clock on which a server can wait, where servers are to answer late. */
+/** The clock of the test, with a delay if servers are to answer late. */
 type TestClock = Clock & Partial<Pick<VirtualClock, 'delay'>>;
 
 type Replied = Pick<ScriptedTask, 'answersAfter'> & { readonly reply: StartReply };
@@ -66,19 +67,15 @@ type Replied = Pick<ScriptedTask, 'answersAfter'> & { readonly reply: StartReply
 const noAnswer = storedError('REMOTE_UNREACHABLE', 'no answer');
 const noSuchTask = storedError('REMOTE_PROTOCOL_VIOLATION', 'no such task');
 
-/** A remote server for tests, on the clock of the test: it speaks the engine's port, not the wire. */
+/** A remote server for tests, on the clock of the test. Implements the engine's port; nothing goes over a wire. */
 export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle {
   readonly protocol: RemoteProtocol;
   readonly dedupes: boolean;
-  /** Start calls in order, each with its idempotency key. */
   readonly starts: { readonly key: string; readonly request: RemoteRequest }[] = [];
-  /** Answers that were taken, in order. */
   readonly answers: { readonly key: string; readonly answer: RemoteAnswer }[] = [];
-  /** The keys of every delivery of an answer, also of those that were not taken. */
   readonly delivered: string[] = [];
   reads = 0;
   cancels = 0;
-  /** How often it was asked for the task of a start without an answer. */
   looks = 0;
   readonly #finds: boolean;
   readonly #options: ScriptedServerOptions;
@@ -94,7 +91,7 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     this.#options = options;
   }
 
-  /** @internal Called by the test app, which knows the name and the clock. */
+  /** @internal Sets the name and the clock; called by the test app. */
   connect(name: string, clock: TestClock): void {
     this.#name = name;
     this.#clock = clock;
@@ -116,7 +113,7 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     const { reply, answersAfter } = this.#reply(start);
     if (answersAfter === undefined) return reply;
     const answersAtMs = this.#clock.nowMs() + durationToMs(answersAfter, 'answersAfter');
-    // A turn gives up before that, and time does not pass for a turn here.
+    // A turn, which has no deadline here, gives up at once: time does not pass during a turn.
     const untilMs = start.untilMs ?? this.#clock.nowMs();
     await this.#clock.delay?.(Math.min(answersAtMs, untilMs) - this.#clock.nowMs());
     return answersAtMs <= untilMs ? reply : { kind: 'unknown', error: noAnswer };
@@ -143,7 +140,6 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     return this.#started(this.#begin(taskId, start.idempotencyKey, script), ofKey);
   }
 
-  /** Begins a task that no workflow has asked for, to be attached to: now, or with the test app. */
   begin(taskId: string, script: ScriptedTask): void {
     if (this.#name === '') this.#toBegin.push({ taskId, script });
     else this.#begin(taskId, '', script);
@@ -239,7 +235,7 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     return { kind: 'done' };
   }
 
-  /** Asks one question for each time that the start comes back with the answers to the last ones. */
+  /** Asks the next question each time the start is repeated with the answer to the last one. */
   #asksFirst({ asksFirst = [] }: ScriptedTask, { continuation }: StartRequest): StartReply | undefined {
     const at = Number(continuation?.state ?? '0');
     const given = Object.entries(continuation?.answers ?? {});
@@ -256,7 +252,7 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
 }
 
 /**
- * A server that does what its script says, for `createTestApp(app, { servers })`.
+ * Creates a server that follows a script, for `createTestApp(app, { servers })`.
  * @example
  * ```ts
  * import { scriptedServer } from 'outwait/testing';

@@ -4,55 +4,59 @@ import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 import type { RemoteQuestion } from '../history/remote-question.js';
 
-/** What a scripted server does with one call. */
+/** The script of one call to a scripted server. */
 export interface ScriptedTask {
-  /** How long the task runs; default: it ends at once, in the reply to the start. */
+  /** How long the task runs. Default: it ends at once, in the reply to the start. */
   readonly after?: Duration;
   /** The result of the task. */
   readonly result?: JsonValue;
-  /** MCP: the tool marks its own result as an error. */
+  /** MCP: whether the tool marks its own result as an error. */
   readonly isError?: boolean;
-  /** The task fails with this text. */
+  /** The task fails with this message. */
   readonly failure?: string;
-  /** A2A: the agent rejects the task with this text. */
+  /** A2A: the agent rejects the task with this message. */
   readonly rejection?: string;
-  /** The start is refused with this text. */
+  /** The start is refused with this message. */
   readonly refusal?: string;
   /** The task never ends. */
   readonly never?: boolean;
-  /** What the task asks, one after the other; its time runs from the last answer. */
+  /** Questions that the task asks, one after the other; its time runs from the last answer. */
   readonly asks?: readonly ScriptedQuestion[];
-  /** What the server asks before it makes a task, one after the other. */
+  /** Questions that the server asks before it creates a task, one after the other. */
   readonly asksFirst?: readonly ScriptedQuestion[];
-  /** What reads say before the end, in the words of the protocol: each from so long after the start on. Default `working`. */
+  /**
+   * States that reads return before the end, in the protocol's words, each from a time after the start. Default
+   * `working`.
+   */
   readonly states?: readonly { readonly from: Duration; readonly state: string }[];
-  /** Reads do not find the task before so long after the start, as behind a replica that lags; nor does who looks for it, nor a cancel. */
+  /** Time after the start until which reads, searches and cancels do not find the task, as with a lagging replica. */
   readonly knownFrom?: Duration;
-  /** Reads do not find the task from so long after the start on: the server has forgotten it. */
+  /** Time after the start from which the task is not found: the server has forgotten it. */
   readonly goneAfter?: Duration;
-  /** For how long the server promises to keep the task. */
+  /** How long the server promises to keep the task. */
   readonly ttl?: Duration;
-  /** So many reads, the first ones, get no answer. */
+  /** Number of reads that get no answer, from the first. */
   readonly failingReads?: number;
-  /** The reads are answered with more than can be stored. */
+  /** Whether the replies to reads are too large to be stored. */
   readonly tooLarge?: boolean;
-  /** So many starts, the first ones, get no answer; the task is made all the same. */
+  /** Number of starts that get no answer, from the first; the task is created nevertheless. */
   readonly lostReplies?: number;
-  /** The start is answered only after so long; without it, at once. Nobody waits for longer than a start may take. */
+  /** Time until the start is answered. Default: at once. The engine waits no longer than a start may take. */
   readonly answersAfter?: Duration;
-  /** The server does not cancel the task. */
+  /** Whether the server refuses to cancel the task. */
   readonly refusesCancel?: boolean;
 }
 
+/** A question in a script; the server sets its key. */
 export type ScriptedQuestion = Partial<Omit<RemoteQuestion, 'key'>> & Pick<RemoteQuestion, 'message'>;
 
-/** A task of a scripted server that has begun. */
+/** A begun task of a scripted server. */
 export interface Task {
   readonly taskId: string;
   readonly key: string;
   readonly end: RemoteEnd;
   readonly script: ScriptedTask;
-  /** Questions that have been answered. */
+  /** Number of answered questions. */
   answered: number;
   readonly startedAtMs: EpochMs;
   endsAtMs: EpochMs | undefined;
@@ -60,13 +64,13 @@ export interface Task {
   reads: number;
 }
 
-/** The question that the task asks now. */
+/** Returns the question that the task asks now. */
 export function openQuestion({ script, answered }: Task): RemoteQuestion | undefined {
   const question = script.asks?.[answered];
   return question === undefined ? undefined : { kind: 'form', ...question, key: `question-${answered + 1}` };
 }
 
-/** When the task ends, if it begins, or has its last answer, now. */
+/** Returns when the task ends if it begins now, or receives its last answer now. */
 export function endOf({ after, never }: ScriptedTask, nowMs: EpochMs): EpochMs | undefined {
   if (never === true) return undefined;
   return nowMs + (after === undefined ? 0 : durationToMs(after, 'after'));
@@ -76,7 +80,7 @@ export function isOver({ endsAtMs }: Task, nowMs: EpochMs): boolean {
   return endsAtMs !== undefined && endsAtMs <= nowMs;
 }
 
-/** False while the server does not find the task yet, or any more. */
+/** Returns false if the server does not find the task yet, or no longer finds it. */
 export function isKnown({ script: { knownFrom, goneAfter }, startedAtMs }: Task, nowMs: EpochMs): boolean {
   const ageMs = nowMs - startedAtMs;
   return (
@@ -85,13 +89,13 @@ export function isKnown({ script: { knownFrom, goneAfter }, startedAtMs }: Task,
   );
 }
 
-/** What a read says before the end. */
+/** Returns the state that a read returns before the end. */
 export function stateOf({ script: { states = [] }, startedAtMs }: Task, nowMs: EpochMs): string {
   const ageMs = nowMs - startedAtMs;
   return states.findLast(({ from }) => durationToMs(from, 'from') <= ageMs)?.state ?? 'working';
 }
 
-/** How the task will have ended. */
+/** Returns how the task ends. */
 export function toEnd(script: ScriptedTask, task: { readonly server: string; readonly taskId: string }): RemoteEnd {
   const failed = (code: 'REMOTE_TASK_REJECTED' | 'REMOTE_TASK_FAILED', text: string): RemoteEnd => ({
     kind: 'failed',

@@ -25,25 +25,29 @@ import { expectCleanReplay } from './expect-clean-replay.js';
 import { createTestDeps, type TestAppOptions } from './test-deps.js';
 import type { VirtualClock } from './virtual-clock.js';
 
+/** Options of `TestApp.runToEnd`. */
 export interface RunToEndOptions {
-  /** Of virtual time; default 400 days. */
+  /** Longest virtual time until the end; default 400 days. */
   readonly within?: Duration;
+  /** Whether to replay the history afterwards. Default true. */
   readonly replay?: boolean;
+  /** Whether to follow the runs that continue this one. Default true. */
   readonly follow?: boolean;
+  /** Whether the run may end without waiting for work that it has just requested. Default false. */
   readonly allowDropped?: boolean;
 }
 
 declare const outputOf: unique symbol;
-/** Id of a run that a test has started, with the type of what its workflow gives. */
+/** Id of a run that a test started, with the output type of its workflow. */
 export type StartedRun<Output> = RunId & { readonly [outputOf]?: Output };
-/** How a run ended, with what is left of its result in JSON. */
+/** Outcome of a run, with its result in its JSON form. */
 export type RunEnd<Output> =
   | { readonly status: 'completed'; readonly result: Stored<Output> }
   | Exclude<RunOutcome, { readonly status: 'completed' }>;
 
 /**
- * The engine in memory, on a clock that skips whatever nobody does anything in: a sleep of 30 days takes milliseconds.
- * The code that runs is the engine's own; only table, queues, clock and servers are stand-ins.
+ * The engine in memory, on a clock that skips idle time: a sleep of 30 days takes milliseconds. The code is the
+ * engine's own; only table, queues, clock and servers are stand-ins.
  */
 export class TestApp {
   readonly clock: VirtualClock;
@@ -62,7 +66,7 @@ export class TestApp {
     this.#loop = new EngineLoop(parts);
   }
 
-  /** Starts a run; nothing of it runs yet. */
+  /** Starts a run. Its code does not run until time is made to pass, for example by `runToEnd`. */
   async start<Output, Given>(
     workflow: Workflow<AnyValue, Output, Given>,
     input?: NoInfer<Given>,
@@ -77,7 +81,7 @@ export class TestApp {
     return (await requestStop(this.deps, { runId, kind: 'cancel', ...defined({ reason }) })).accepted;
   }
 
-  /** Puts `app` in place of the one before, as a deploy does: runs that are under way go on with its code. */
+  /** Replaces the app, like a deployment: open runs continue with the code of `app`. */
   deploy(app: App): void {
     this.#app = app;
   }
@@ -90,18 +94,19 @@ export class TestApp {
     return readHistory(this.deps, runId);
   }
 
-  /** What the bus has been told so far, of all runs. @throws Error when the test app was made without `bus: true` */
+  /** Returns the lifecycle events of all runs so far. @throws Error if the test app was created without `bus: true` */
   lifecycleEvents(): readonly LifecycleEvent[] {
-    if (this.#bus === undefined) throw new Error('the test app has no bus; make it with { bus: true }');
+    if (this.#bus === undefined) throw new Error('the test app has no bus; create it with { bus: true }');
     return [...this.#bus.events];
   }
 
   /**
-   * Runs everything until the run has ended, skipping time, and gives its outcome; of one that goes on as another run, that
-   * of the last run (`follow: false`: its own). Then replays its history and expects the same (`replay: false` leaves that
-   * out), and that nothing was asked for on its last way without waiting for it, unless the run failed (`allowDropped: true`
-   * leaves that out).
-   * @throws Error when it has not ended after `within` (default 400 days) of virtual time; it says what the run waits for
+   * Runs everything, skipping time, until the run has ended. Returns its outcome, or that of the last run if it
+   * continues as others (unless `follow: false`). Then replays its history and expects the same result (unless `replay:
+   * false`), and expects, unless the run failed, that it waited for all work that it requested just before its end
+   * (unless `allowDropped: true`).
+   * @throws Error if the run has not ended within `within` (default 400 days) of virtual time: says what the run waits
+   * for
    */
   runToEnd<Output>(runId: StartedRun<Output>, options?: RunToEndOptions): Promise<RunEnd<Output>>;
   runToEnd(runId: RunId, options?: RunToEndOptions): Promise<RunOutcome>;
@@ -129,33 +134,36 @@ export class TestApp {
     }
   }
 
-  /** Gives a run a signal. False: the run has ended. */
+  /** Sends a run a signal. Returns false if the run has ended. */
   async signal(runId: RunId, name: string, payload?: JsonValue, key?: string): Promise<boolean> {
     const signal = { name, ...defined({ payload, key }) };
     return (await signalRun(this.deps, runId, signal)).accepted;
   }
 
-  /** Questions that wait for a person, of all runs, oldest first. */
+  /** Returns the questions of all runs that wait for a person, oldest first. */
   async inputs(): Promise<readonly QuestionView[]> {
     return (await listQuestions(this.deps, { limit: 100 })).inputs;
   }
 
-  /** Answers one of them. False: somebody else was first, or the run has ended. */
+  /** Answers a question of `inputs`. Returns false if it was answered before, or if the run has ended. */
   async answer(inputId: string, answer: RemoteAnswer): Promise<boolean> {
     return (await answerQuestion(this.deps, inputId, answer)).answered;
   }
 
-  /** Settles the wait of a token. False: somebody else was first, or the run has ended. */
+  /** Settles the wait of a token. Returns false if it was settled before, or if the run has ended. */
   async settle(token: string, result: JsonValue, isError = false): Promise<boolean> {
     return (await settleToken(this.deps, { token, outcome: { kind: 'completed', result, isError } })).settled;
   }
 
-  /** Settles the wait of a token as failed. */
+  /** Settles the wait of a token as failed. Returns false as `settle` does. */
   async fail(token: string, message: string): Promise<boolean> {
     return (await settleToken(this.deps, { token, outcome: { kind: 'failed', message } })).settled;
   }
 
-  /** The token of the one open external or remote wait of that name. @throws Error when there is none, or more than one */
+  /**
+   * Returns the token of the only open external or remote wait with this name. @throws Error if there is not exactly
+   * one
+   */
   async tokenOf(runId: RunId, name: string): Promise<string> {
     const waits = (await externalWaitsOf(this.deps, runId)).filter((wait) => wait.name === name);
     const [wait] = waits;
@@ -164,14 +172,14 @@ export class TestApp {
     return wait.token;
   }
 
-  /** Asks the workflow as it stands. */
+  /** Sends the workflow a query (`ctx.onQuery`). */
   async query(runId: RunId, name: string, input?: JsonValue): Promise<JsonValue | undefined> {
     return (await queryRun(this.deps, runId, name, input)).result;
   }
 
   /**
-   * Lets `duration` pass: everything due in it happens at its instant. `whileStepsRun`: also while long steps are under
-   * way, for those that go on until something ends them.
+   * Lets `duration` pass: everything due in it happens at its instant. `whileStepsRun`: does not wait for long steps,
+   * for those that run until something ends them.
    */
   async pass(duration: Duration, options: { readonly whileStepsRun?: boolean } = {}): Promise<void> {
     const untilMs = this.clock.nowMs() + durationToMs(duration, 'duration');
@@ -187,8 +195,8 @@ export class TestApp {
   }
 
   /**
-   * Handles every message that is visible now, and those that they cause. Steps run for real: time stands still while one
-   * is under way. Only a long step that nobody waits for any more is given the time to notice that, at most 20 s.
+   * Handles every message that is visible now, and those that result from it. Steps run for real, while time stands
+   * still; only a long step whose result is no longer needed is given time to notice that, at most 20 s.
    */
   async settleDown(): Promise<void> {
     await this.#loop.runUntilQuiet(true);
@@ -196,7 +204,7 @@ export class TestApp {
 }
 
 /**
- * Makes an engine in memory for the workflows of `app`.
+ * Creates an engine in memory for the workflows of `app`.
  * @example
  * ```ts
  * import { defineApp, defineWorkflow } from 'outwait';

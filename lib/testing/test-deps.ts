@@ -22,33 +22,37 @@ import { Changes } from './changes.js';
 import type { ScriptedServer, ScriptedServerHandle } from './scripted-server.js';
 import { VirtualClock } from './virtual-clock.js';
 
+/** Options of `createTestApp`. */
 export interface TestAppOptions {
-  /** In place of the servers of the app's configuration, by name. */
+  /** Stand-ins for the servers of the app's configuration, by name. */
   readonly servers?: Readonly<Record<string, ScriptedServerHandle>>;
-  /** Default: 2026-01-01T00:00:00Z. */
+  /** Time at which the clock starts. Default: 2026-01-01T00:00:00Z. */
   readonly startAtMs?: EpochMs;
   /** Seed of all ids and random numbers. Default 1. */
   readonly seed?: number;
-  /** @internal Encrypts payloads, as a deployment would. Default: none. */
+  /** @internal Cipher for payloads, as in a deployment. Default: none. */
   readonly cipher?: PayloadCipher;
-  /** There is a bus, which keeps what it is told for `lifecycleEvents`. Default: false. */
+  /** Whether there is a bus, which keeps its events for `lifecycleEvents`. Default false. */
   readonly bus?: boolean;
   readonly log?: Log;
 }
 
-/** The engine's dependencies in memory, and those of their parts that a test looks at. */
+/** The engine's dependencies in memory, and those of their parts that a test uses. */
 export interface TestDeps {
   readonly deps: Deps;
   readonly clock: VirtualClock;
   readonly queues: MemoryQueues;
   readonly bus: MemoryBus | undefined;
-  /** Told when a queue changes. */
+  /** Notified when a queue changes. */
   readonly changes: Changes;
 }
 
 const defaultStartMs = Date.UTC(2026, 0, 1);
 
-/** Makes what the engine needs, with stand-ins for table, queues, clock and servers; `deployed`: the app of now. */
+/**
+ * Creates the engine's dependencies with stand-ins for table, queues, clock and servers. `deployed` returns the current
+ * app.
+ */
 export function createTestDeps(deployed: () => App, options: TestAppOptions): TestDeps {
   const clock = new VirtualClock(options.startAtMs ?? defaultStartMs);
   const changes = new Changes();
@@ -65,12 +69,12 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     store,
     queues,
     transports: protectTransports(
-      // What a test holds of a scripted server is less than it is.
+      // Each handle that a test holds is a `ScriptedServer`.
       scriptedTransports((options.servers ?? {}) as Readonly<Record<string, ScriptedServer>>, clock),
       (name) => deployed().servers[name]?.limits,
       {
         states: store.servers,
-        // A draw of its own: how busy a server is must not change the ids of a test.
+        // Separate random numbers: how busy a server is must not change the ids of a test.
         random: seededRandom(seed + 1),
         clock,
         delay,
@@ -114,7 +118,7 @@ function scriptedTransports(servers: Readonly<Record<string, ScriptedServer>>, c
   };
 }
 
-/** mulberry32: small, and good enough for ids of a test. */
+/** Creates a mulberry32 generator: small, and good enough for ids of a test. */
 function seededRandom(seed: number): Random {
   let state = seed;
   const next = (): number => {

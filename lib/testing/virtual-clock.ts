@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that only moves when it is told to, and the delays that hang on it. */
+/** A clock that moves only when it is told to, with the delays that depend on it. */
 export class VirtualClock implements Clock {
   #nowMs: EpochMs;
   readonly #sleepers = new Set<Sleeper>();
@@ -38,14 +38,14 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** The instant of the earliest delay that hangs on this clock. */
+  /** Returns the end of the earliest delay, if any. */
   nextDelayAtMs(): EpochMs | undefined {
     let earliest: EpochMs | undefined;
     for (const { atMs } of this.#sleepers) earliest = earliest === undefined ? atMs : Math.min(earliest, atMs);
     return earliest;
   }
 
-  /** Moves on, never back, and wakes whoever is due. */
+  /** Moves forward, never back, and ends the delays that are due. */
   moveTo(nowMs: EpochMs): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
     const due = [...this.#sleepers].filter((sleeper) => sleeper.atMs <= this.#nowMs).sort((a, b) => a.atMs - b.atMs);

@@ -1,7 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import { dueShardsMax, dueShardsMin } from '../base/limits.js';
 
-/** Shortest management token: its holder may do everything, and only its length keeps it from being guessed. */
+/** Shortest management token: only its length protects it from guessing, and its holder may do everything. */
 export const managementTokenMinChars = 24;
 
 /** Names of the functions' environment variables. */

@@ -9,50 +9,61 @@ import { problemWithLimits, type ServerLimits } from './server-limits.js';
 
 export { secret } from './server-auth.js';
 
-/** What both protocols take. */
+/** Options of a server of either protocol. */
 export interface ServerOptions {
   readonly auth?: ServerAuth;
   readonly limits?: ServerLimits;
-  /** The server answers a repeated start with the same idempotency key with the task it already has. Default false. */
+  /**
+   * Whether the server deduplicates starts: it answers a repeat of an idempotency key with the existing task. Default
+   * false.
+   */
   readonly dedupes?: boolean;
-  /** Allow addresses that are not public (loopback, private ranges) and plain http. Default false; local mode allows loopback. */
+  /**
+   * Whether to allow plain http and non-public addresses (loopback, private ranges). Default false; local mode allows
+   * loopback.
+   */
   readonly allowPrivateAddresses?: boolean;
 }
 
-/** Revisions of MCP in which tasks can be called. */
+/** Revisions of MCP that have tasks. */
 export type McpRevision = '2026-07-28' | '2025-11-25';
 export const mcpRevisions = ['2026-07-28', '2025-11-25'] as const satisfies readonly McpRevision[];
 
 export interface McpServerConfig extends ServerOptions {
   readonly protocol: 'mcp';
   readonly url: string;
-  /** The revision that new calls speak. Default: the server is asked, about once a day. */
+  /** The revision for new calls. Default: discovered from the server, about once a day. */
   readonly protocolVersion?: McpRevision;
-  /** Jobs that the server offers as plain tools, by the tool that starts one: a call of it is then a remote task like any other. */
+  /**
+   * Jobs that the server offers as plain tools, by the tool that starts one: calling that tool then starts a remote
+   * task.
+   */
   readonly jobs?: ServerJobs;
 }
 
 export interface A2aAgentOptions extends ServerOptions {
-  /** Sent with every request, for an interface that names no tenant of its own in a card. */
+  /** Tenant to send with every request, unless the card names one for the interface. */
   readonly tenant?: string;
   /**
-   * Hosts beside that of the card to which its interfaces may lead, each as in a URL: `api.example.com` or
-   * `api.example.com:8443`. A card may send our credentials nowhere else. Default none.
+   * Hosts that the card's interfaces may be on, besides the host of the card, each as in a URL: `api.example.com` or
+   * `api.example.com:8443`. Credentials are sent to no other host. Default: none.
    */
   readonly allowedHosts?: readonly string[];
-  /** Also reads the card that the agent shows to those whom it knows, where its public card says that there is one. Default false. */
+  /**
+   * Whether to also read the extended card, for authenticated clients, if the public card announces one. Default false.
+   */
   readonly extendedCard?: boolean;
-  /** URIs of extensions that are activated with every request (A2A 1.0 section 4.6). At most 16. */
+  /** URIs of extensions to activate with every request (A2A 1.0 section 4.6). At most 16. */
   readonly extensions?: readonly string[];
   /**
-   * A start whose answer was lost is looked for with ListTasks in a context of its own: every start carries an id of ours
-   * for it. Without this, all that an agent of 1.0 lists is looked through for the message of the start. For an agent that
-   * keeps a context id that the client chose, and whose lists show no messages or are very long. Default false.
+   * Whether every start gets its own context id, so that ListTasks can find a start whose answer was lost by its
+   * context. Otherwise, everything that a 1.0 agent lists is searched for the message of the start. Set it for an agent
+   * that keeps a context id chosen by the client, and whose lists contain no messages or are very long. Default false.
    */
   readonly probeByContext?: boolean;
 }
 
-/** Where an A2A agent is: the URL of its JSON-RPC 1.0 interface, or its card. */
+/** Location of an A2A agent: the URL of its JSON-RPC 1.0 interface, or its card. */
 export type A2aAgentPlace =
   | { readonly url: string; readonly card?: never }
   /** The card itself, its URL (a path that ends in `.json`), or the URL under which `.well-known/agent-card.json` is. */
@@ -63,7 +74,7 @@ export type A2aAgentConfig = { readonly protocol: 'a2a' } & A2aAgentOptions & A2
 export type ServerConfig = McpServerConfig | A2aAgentConfig;
 
 /**
- * A server that speaks MCP: 2026-07-28 with the tasks extension, 2025-11-25 with its tasks, or a tool that answers at once.
+ * Configures an MCP server: 2026-07-28 with the tasks extension, 2025-11-25 with its tasks, or tools without tasks.
  * @example
  * ```ts
  * import { mcpServer, secret } from 'outwait';
@@ -76,7 +87,7 @@ export function mcpServer(config: Omit<McpServerConfig, 'protocol'>): McpServerC
 }
 
 /**
- * An agent that speaks A2A 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC). Without a card: 1.0 over JSON-RPC.
+ * Configures an A2A agent: 1.0 (JSON-RPC or HTTP+JSON) or 0.3 (JSON-RPC). Without a card: 1.0 over JSON-RPC.
  * @example
  * ```ts
  * import { a2aAgent } from 'outwait';
@@ -88,27 +99,27 @@ export function a2aAgent(config: A2aAgentOptions & A2aAgentPlace): A2aAgentConfi
   return { protocol: 'a2a', ...config };
 }
 
-/** `Inputs`: what the workflows of the schedules take, in their order. `Hooks`: what those of the hooks take, by name. */
+/** Configuration of an app. `Inputs`: inputs of the schedules' workflows, in order. `Hooks`: inputs of the hooks' workflows, by name. */
 export interface AppConfig<
   Inputs extends readonly unknown[] = readonly AnyValue[],
   Hooks extends Readonly<Record<string, unknown>> = Readonly<Record<string, AnyValue>>,
 > {
   readonly workflows: readonly AnyWorkflow[];
-  /** Former versions, each kept for the runs that were started with it. They start no runs. */
+  /** Former versions of workflows, each kept for the runs that were started with it. New runs do not use them. */
   readonly earlier?: readonly AnyWorkflow[];
-  /** By the name that workflows use. The name is in the history; URL and credentials are not. */
+  /** Remote servers, by the name that workflows use. The name is stored in histories; URL and credentials are not. */
   readonly servers?: Readonly<Record<string, ServerConfig>>;
-  /** Runs that start by the clock. */
+  /** Schedules that start runs at fixed times or intervals. */
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
   /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
 }
 
-/** What a deployment runs: workflows and the remote servers that they may call. */
+/** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
 export interface App {
-  /** By name: what new runs are started with. */
+  /** The current version of each workflow, by name: new runs start with it. */
   readonly workflows: ReadonlyMap<string, AnyWorkflow>;
-  /** By name and version, see `workflowOf`. */
+  /** Former versions, by name and version; see `workflowOf`. */
   readonly earlier: ReadonlyMap<string, AnyWorkflow>;
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
@@ -118,7 +129,7 @@ export interface App {
 const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * Checks a configuration. @throws EngineError `CONFIG_INVALID` that names the field, what was expected and what came.
+ * Checks a configuration. @throws EngineError `CONFIG_INVALID`: names the field, what was expected and what was given
  * @example
  * ```ts
  * import { defineApp, defineWorkflow, mcpServer } from 'outwait';
@@ -159,7 +170,7 @@ export function defineApp<
   };
 }
 
-/** Whose code goes on with a run: that of its version where it is kept, else that which its workflow has now. */
+/** Returns the workflow whose code continues a run: its own version if that is kept, otherwise the current one. */
 export function workflowOf(
   app: App,
   { workflow, version }: { readonly workflow: string; readonly version: string },
@@ -168,7 +179,7 @@ export function workflowOf(
   return current?.version === version ? current : (app.earlier.get(versionKey(workflow, version)) ?? current);
 }
 
-// A name has no "@".
+// Unambiguous, because a name contains no "@".
 const versionKey = (name: string, version: string): string => `${name}@${version}`;
 
 function toEarlier(
@@ -187,7 +198,10 @@ function toEarlier(
   return kept;
 }
 
-/** A text such as "false" counts as true, and that would repeat a start, or open a private network. */
+/**
+ * Refuses flags that are not booleans: a string such as "false" is truthy, and would repeat a start or allow a private
+ * network.
+ */
 function checkFlags(field: string, server: object): void {
   for (const flag of ['dedupes', 'allowPrivateAddresses', 'extendedCard', 'probeByContext']) {
     const value = (server as Readonly<Record<string, unknown>>)[flag];
@@ -209,12 +223,12 @@ function checkMcpServer(field: string, { url, protocolVersion, jobs }: McpServer
 function checkUrl(field: string, value: string): void {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid(`${field} must be an http(s) URL`);
-  if (url.username !== '' || url.password !== '') throw invalid(`${field} must not hold user info; use auth`);
+  if (url.username !== '' || url.password !== '') throw invalid(`${field} must not contain user info; use auth`);
 }
 
-// A host of a URL, without its scheme, path and user info.
+// A host as in a URL, without scheme, path and user info.
 const urlHost = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
-// What may stand in a list in a header.
+
 function checkProtocol(field: string, server: ServerConfig): void {
   switch (server.protocol) {
     case 'mcp':
@@ -226,15 +240,14 @@ function checkProtocol(field: string, server: ServerConfig): void {
   }
 }
 
+// A URI that fits into a comma-separated header: visible ASCII without commas.
 const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 const extensionsMax = 16;
 
 function checkAgent(field: string, { url, card, allowedHosts = [], extensions = [] }: A2aAgentConfig): void {
-  // The type rules this out, for those who compile against it.
+  // TypeScript rules this out, but JavaScript does not.
   if ((url === undefined) === (card === undefined))
-    throw invalid(
-      `${field} must have exactly one of url and card; ${url === undefined ? 'neither is' : 'both are'} there`,
-    );
+    throw invalid(`${field} must have exactly one of url and card, got ${url === undefined ? 'neither' : 'both'}`);
   if (url !== undefined) checkUrl(`${field}.url`, url);
   else if (typeof card === 'string') checkUrl(`${field}.card`, card);
   else if (!isJsonObject(card)) throw invalid(`${field}.card must be a URL or an agent card`);
@@ -245,7 +258,7 @@ function checkAgent(field: string, { url, card, allowedHosts = [], extensions = 
     extensions.length > extensionsMax ||
     !extensions.every((uri) => typeof uri === 'string' && extensionUri.test(uri))
   )
-    throw invalid(`${field}.extensions must be a list of at most ${extensionsMax} URIs without spaces and commas`);
+    throw invalid(`${field}.extensions must be a list of at most ${extensionsMax} URIs without spaces or commas`);
 }
 
 function toSchedules(
@@ -263,7 +276,7 @@ function toSchedules(
   return schedules;
 }
 
-/** `Array.isArray` would turn a readonly list into `any[]`. */
+/** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */
 function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }

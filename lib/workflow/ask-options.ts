@@ -3,23 +3,29 @@ import type { JsonObject } from '../base/json.js';
 import type { Duration } from '../base/time.js';
 import type { Question } from '../history/question.js';
 
+/** A question to a person, and how long to wait for the answer. */
 export interface AskOptions extends Omit<Question, 'schema'> {
-  /** JSON Schema that an accepted answer is checked against, but for its regular expressions and references. Default: none. */
+  /**
+   * JSON Schema to check an accepted answer against, except for its regular expressions and references. Default: none.
+   */
   readonly schema?: JsonObject;
-  /** What it is about; shown to whoever asks what the run waits for. Default `question`. */
+  /** Name of the wait, shown in the list of what the run waits for. Default `question`. */
   readonly name?: string;
-  /** Longest wait; then `INPUT_TIMED_OUT`. Default: no limit. */
+  /** Longest wait; after it the call fails with `INPUT_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
 }
 
-/** A schema that can be written as JSON Schema, for a form, and that types and parses the answer: such as zod's, arktype's. */
+/**
+ * A schema that types and parses an answer, and can be converted to JSON Schema for a form: for example one of zod or
+ * arktype.
+ */
 export type AnswerSchema<Content> = StandardSchemaV1<unknown, Content> & StandardJSONSchemaV1<unknown, Content>;
 
-/** A question with a schema that types and parses the content of an accepted answer. */
+/** A question whose schema types and parses the content of an accepted answer. */
 export interface TypedAskOptions<Content> extends Omit<AskOptions, 'schema'> {
   readonly schema: AnswerSchema<Content>;
 }
 
-/** What a person answered. */
+/** A person's answer. */
 export type TypedAnswer<Content> =
   { readonly action: 'accept'; readonly content: Content } | { readonly action: 'decline' | 'cancel' };

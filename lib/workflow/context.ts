@@ -13,55 +13,57 @@ import type { StepContext, StepOptions } from './step-options.js';
 
 export type { RemoteOutcome, TypedOutcome } from './outcome.js';
 
-/** What each wait for a remote task takes. */
+/** Options of every wait for a remote task. */
 export interface RemoteWaitOptions {
   /** Name of the server in the app's configuration. */
   readonly server: string;
-  /** Longest wait, from this call on; default `{ hours: 24 }`; rounded up to whole seconds, at least 1 s. Then `RemoteTaskTimedOut`. */
+  /** Longest wait from this call on, rounded up to seconds; then `RemoteTaskTimedOut`. Default `{ hours: 24 }`. */
   readonly timeout?: Duration;
   /**
-   * Answers what the server asks before or while the task runs; only then is it told that it may ask. The handler may
-   * wait, with the context it is given, for steps, signals or people (`askPerson`). If it throws, so does the call.
-   * Without a handler a task that asks is waited for until the timeout.
+   * Answers questions that the server asks before or while the task runs. The server is told that it may ask only if
+   * there is a handler; without one, a task that asks anyway is waited for until the timeout. The handler may wait,
+   * with the context that it receives, for steps, signals or people (`askPerson`). If it throws, the call fails with
+   * that error.
    */
   readonly onInput?: InputHandler;
-  /** As long as somebody follows the run (`outwait watch`), what the task says of its progress is shown to them. Default false. */
+  /** Whether to show the progress of the task while the run is watched (`outwait watch`). Default false. */
   readonly watch?: boolean;
   /**
-   * What the call is to give: `outcome.data` is then typed by this schema and parsed with it, from the structured value of
-   * the result, or else its text, as JSON where it is JSON. A result that does not fit is `RemoteResultInvalid`, with the raw
-   * result in its details; one that the tool marks as an error has no data. Any Standard Schema validator (zod, valibot, arktype).
+   * Schema that types and parses `outcome.data`: any Standard Schema validator (zod, valibot, arktype). It receives the
+   * structured value of the result or, without one, its text (parsed if it is JSON). If that does not fit, the call
+   * fails with `RemoteResultInvalid`, whose details hold the raw result. A result that the tool marks as an error has
+   * no data.
    */
   readonly output?: StandardSchemaV1;
-  /** Checks the whole result, as the protocol has it; one that fails is `RemoteResultInvalid`, with the raw result in its details. */
+  /** Schema for the whole result in the form of the protocol; if it does not fit, the call fails as with `output`. */
   readonly resultSchema?: StandardSchemaV1;
   /**
-   * What becomes of the task when the run ends, or no longer waits for it (a cancelled scope, a race that another branch
-   * has won), before the task does: `cancel` asks the server to cancel it, `leave` lets it run. Default `cancel`.
+   * Policy for the task if the run ends or stops waiting for it (a cancelled scope, a race that another branch
+   * won) before the task ends: `cancel` asks the server to cancel it, `leave` lets it run. Default `cancel`.
    */
   readonly onCancel?: RemoteClosePolicy;
-  /** The same when the timeout passes first. Default `cancel`. */
+  /** Policy for the task if the timeout passes first. Default `cancel`. */
   readonly onTimeout?: RemoteClosePolicy;
 }
 
-/** What each call of a remote task takes. */
+/** Options of every call that starts a remote task. */
 export interface RemoteCallOptions extends RemoteWaitOptions {
-  /** A second execution does no harm, so a start that got no answer may be repeated towards a server that does not dedupe. Default false. */
+  /** Allows repeating an unanswered start on a server that does not deduplicate: the task may run twice. Default false. */
   readonly retrySafe?: boolean;
-  /** Calls again, with a fresh key and a timeout of its own, when the task ends without an outcome. Default: not. */
+  /** Calls again, with a new key and the full timeout, if the task ends without an outcome. Default: never. */
   readonly restart?: RestartPolicy;
   /**
-   * The key by which the server tells a repeat of this call, 1 to 200 visible ASCII characters; sent as it is, with `#2`,
-   * `#3` … behind it for restarts. Default: one that no other call has. Calls with one key on one server are one task:
-   * it is theirs together, and a cancel of one of them cancels it.
+   * The key by which the server recognizes a repeat of this call: 1 to 200 visible ASCII characters, sent unchanged;
+   * restarts append `#2`, `#3` … Default: a unique key. Calls with the same key on the same server share one task, and
+   * cancelling one of them cancels it for all.
    */
   readonly idempotencyKey?: string;
 }
 
-/** Waits for a task that somebody else has started. */
+/** Waits for a task that was started elsewhere. */
 export interface AttachCall extends RemoteWaitOptions {
   readonly taskId: string;
-  /** A2A: the context of the task, where the agent wants it. */
+  /** A2A: the context of the task, if the agent requires it. */
   readonly contextId?: string;
 }
 
@@ -72,16 +74,16 @@ export type McpCall = RemoteCallOptions & {
   readonly skill?: never;
   readonly message?: never;
 };
-/** Calls a skill of an A2A agent: one data part `{ skill, arguments }`, a convention of this project and of those it follows. */
+/** Calls a skill of an A2A agent with one data part `{ skill, arguments }`, a convention beyond the specification. */
 export type A2aSkillCall = RemoteCallOptions & {
   readonly skill: string;
   readonly arguments?: JsonValue;
   readonly tool?: never;
   readonly message?: never;
 };
-/** Sends an A2A agent a message with parts of the author's own, in the names of A2A 1.0. */
+/** Sends an A2A agent a message with the author's own parts, in the field names of A2A 1.0. */
 export type A2aMessageCall = RemoteCallOptions & A2aMessage;
-/** The part of a call that holds a message. */
+/** The part of a call with a message. */
 export interface A2aMessage {
   readonly message: { readonly parts: readonly JsonObject[] };
   readonly tool?: never;
@@ -89,7 +91,7 @@ export interface A2aMessage {
 }
 export type RemoteCall = McpCall | A2aSkillCall | A2aMessageCall;
 
-/** `Options` with types for what is inferred of a call: its server, and what its schema makes of the result. */
+/** `Options` with the types that are inferred from a call: its server, and the output of its schema. */
 export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'server' | 'output'> & {
   /** Name of the server in the app's configuration. */
   readonly server: ServerName<Server>;
@@ -97,63 +99,67 @@ export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'se
   readonly output?: StandardSchemaV1<unknown, Data>;
 };
 
-/** Decides what a remote server that asks is answered; the question is untrusted text. */
+/** Answers the questions of a remote server. The text of a question is untrusted. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
 
+/** Options of `ctx.signal`. */
 export interface SignalOptions<Payload = JsonValue> {
-  /** Longest wait; then `SIGNAL_TIMED_OUT`. Default: no limit. */
+  /** Longest wait; then the call fails with `SIGNAL_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
-  /** Takes only a signal that this accepts; others stay for later waits. With a schema it is given what that makes of the payload. */
+  /** Takes only signals whose payload (parsed, if there is a schema) it accepts; others stay for later waits. */
   readonly where?: (payload: Payload) => boolean;
 }
 
-/** A schema that types and parses what somebody outside sends. Any Standard Schema validator. */
+/** A schema that types and parses a value from outside: any Standard Schema validator (zod, valibot, arktype). */
 export interface Parsed<Value> {
   readonly schema: StandardSchemaV1<unknown, Value>;
 }
 
-/** A wait that somebody outside ends, once. */
+/** A wait that is settled once, from outside. */
 export interface ExternalWait<Value = JsonValue> {
-  /** The capability to settle it: `POST /activities/external/{token}/complete` or `/fail`. */
+  /** Allows its holder to settle the wait: `POST /activities/external/{token}/complete` or `/fail`. */
   readonly token: string;
   /** @throws ExternalWaitFailed, `EXTERNAL_TIMED_OUT`, `INPUT_INVALID` for a result that does not fit the schema */
   readonly outcome: Promise<ExternalOutcome<Value>>;
 }
 
-/** What a token was settled with. A result that is marked as an error is held to no schema. */
+/** The result that a token was settled with. A result that is marked as an error is not checked by the schema. */
 export type ExternalOutcome<Value = JsonValue> =
   { readonly result: Value; readonly isError: false } | { readonly result: JsonValue; readonly isError: true };
 
-/** A durable promise. */
+/** A promise that survives restarts. */
 export interface DurablePromise<Value> {
-  /** Whoever holds it may settle the promise, once. */
+  /** Allows its holder to settle the promise, once. */
   readonly token: string;
   readonly promise: Promise<Value>;
 }
 
+/** Options of `ctx.externalToken` and `ctx.promise`. */
 export interface TokenOptions {
-  /** What it is for; shown to whoever asks what the run waits for. Default `token`. */
+  /** Name of the wait, shown in the list of what the run waits for. Default `token`, or `promise` for a promise. */
   readonly name?: string;
-  /** Longest wait. Default: no limit. */
+  /** Longest wait; then it fails with `EXTERNAL_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
 }
 
+/** Options of `ctx.child`. */
 export interface ChildOptions {
-  /** Longest wait; then the child is treated by `parentClose` and the call fails with `CHILD_TIMED_OUT`. Default: no limit. */
+  /** Longest wait; then `parentClose` applies and the call fails with `CHILD_TIMED_OUT`. Default: no limit. */
   readonly timeout?: Duration;
-  /** What happens to the child when this run ends or no longer waits for it; default `cancel`. */
+  /** Policy for the child if this run ends or stops waiting for it; default `cancel`. */
   readonly parentClose?: ParentClosePolicy;
 }
 
+/** Collects the compensations of `ctx.saga`. */
 export interface Saga {
-  /** Work that undoes what was just done; runs as a step, the last one added first, if the saga's body fails. */
+  /** Adds work that undoes what was done. If the body fails, it runs as a step; the last one added runs first. */
   compensate(name: string, work: (step: StepContext) => unknown, options?: StepOptions): void;
 }
 
-/** A part of the workflow, with a context of its own. */
+/** A part of the workflow, with its own context. */
 export type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
 
-/** What a branch of `ctx.some` gave. `index` tells the branches of a tuple, and so the types of their values, apart. */
+/** A result of `ctx.some`. `index` distinguishes the branches of a tuple, and so the types of their values. */
 export type SomeResult<Branches extends readonly Branch<unknown>[]> = {
   [At in keyof Branches]: {
     readonly index: At extends `${infer Index extends number}` ? Index : number;
@@ -161,24 +167,24 @@ export type SomeResult<Branches extends readonly Branch<unknown>[]> = {
   };
 }[number];
 
-/** A part of the workflow whose waits can be closed together. */
+/** Controls a part of the workflow whose waits can be closed together. */
 export interface ScopeHandle {
-  /** Rejects the open waits of the scope, and all that it will ask for, with `RUN_CANCELLED`. */
+  /** Rejects the open waits of the scope, and all later ones, with `RUN_CANCELLED`. */
   cancel(): void;
 }
 
 /**
- * What a workflow may use of the world. Every method that waits returns a plain promise: `Promise.all`, `race`, `any`,
- * loops and try/finally mix them freely.
+ * The workflow's access to everything outside its own code. Every method that waits returns a plain promise, for use
+ * with `Promise.all`, `race`, `any`, loops and try/finally.
  */
 export interface WorkflowContext {
   readonly runId: string;
-  /** What is known of the run from its start. */
+  /** Facts that are fixed at the start of the run. */
   readonly info: RunInfo;
 
   /**
-   * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts.
-   * Server, tool or skill, and arguments are checked against `ServerTypes`, once `outwait types` has written it.
+   * Starts a task on a remote server and waits for its end. The wait holds no compute and survives restarts. The
+   * compiler checks server, tool or skill, and arguments against `ServerTypes`, which `outwait types` writes.
    * @throws RemoteTaskFailed, RemoteTaskRejected, RemoteTaskCancelled, RemoteTaskTimedOut, RemoteTaskExpired,
    * RemoteTaskLost, RemoteStartRefused, RemoteStartFailed (never started), RemoteStartAmbiguous (may be running),
    * RemoteResultInvalid; `PAYLOAD_TOO_LARGE` for a result that cannot be stored, `SERVER_NOT_FOUND`, `INPUT_INVALID`.
@@ -204,18 +210,18 @@ export interface WorkflowContext {
       (ToolCall<Server, Tool, Given> | SkillCall<Server, Skill, Given> | MessageCall<Server, A2aMessage>),
   ): Promise<CallOutcome<Server, Tool, Data>>;
   /**
-   * Waits like `callRemoteTask` for a task that somebody else has started. It is read first; a server that does not know
-   * it refuses. Who has not started it does not stop it: `onCancel` and `onTimeout` are `leave` unless given.
-   * @throws what `callRemoteTask` throws, but for RemoteStartAmbiguous; `CONFIG_INVALID` for a server that takes over none
+   * Waits, like `callRemoteTask`, for a task that was started elsewhere. It is read first: RemoteStartRefused if the
+   * server does not have it. By default it is not stopped: `onCancel` and `onTimeout` are `leave`.
+   * @throws as `callRemoteTask`, except RemoteStartAmbiguous; `CONFIG_INVALID` if the server does not allow attaching
    */
   attachRemoteTask<Server extends ServerText, Data = never>(
     call: ServerCall<AttachCall, Server, Data>,
   ): Promise<[Data] extends [never] ? RemoteOutcome : TypedOutcome<Data>>;
 
   /**
-   * Runs `work` at least once and records its result exactly once; a replay returns the recorded result, and so does this
-   * call: what JSON leaves of it, a Date as text.
-   * @throws StepFailed when the attempts are used up, the error is a NonRetryableError, or the result is no JSON or too large.
+   * Runs `work` at least once and records its result exactly once. Returns the recorded result, also on replay: its
+   * JSON form, so a Date becomes a string.
+   * @throws StepFailed if the last attempt fails, the error is not retryable, or the result is not JSON or too large
    * @example
    * ```ts
    * import { defineWorkflow } from 'outwait';
@@ -232,48 +238,48 @@ export interface WorkflowContext {
     options?: StepOptions,
   ): Promise<Stored<Result>>;
 
-  /** Runs `fn` for each item, at most `concurrency` at a time (default 16), and gives the results in order. */
+  /** Runs `fn` for each item, at most `concurrency` at a time (default 16). Returns the results in order. */
   map<Item, Result>(
     items: readonly Item[],
     fn: (item: Item, index: number) => Promise<Result>,
     options?: { readonly concurrency?: number },
   ): Promise<Result[]>;
 
-  /** Waits at least as long as said, to the precision of one sweep (a minute) beyond 90 s. */
+  /** Waits for at least `duration`; beyond 90 s it may take up to one sweep (a minute) longer. */
   sleep(duration: Duration): Promise<void>;
-  /** Waits until an instant; one that has passed is now. */
+  /** Waits until an instant. Does not wait if it has passed. */
   sleepUntil(instant: EpochMs | Date): Promise<void>;
 
   /**
-   * Waits for a signal of that name. Signals are kept until a wait takes them, oldest first. With a schema the payload is
-   * typed and parsed; one that does not fit is taken all the same, and the wait fails. With `where` the schema must answer
-   * at once, without a promise.
+   * Waits for a signal with this name. Signals are kept until a wait takes them, oldest first. A schema types and
+   * parses the payload; a signal that does not fit is consumed, and the wait fails. With `where` the schema must be
+   * synchronous.
    * @throws EngineError `SIGNAL_TIMED_OUT`; `INPUT_INVALID` for a payload that does not fit the schema
    */
   signal<Payload>(name: string, options: SignalOptions<Payload> & Parsed<Payload>): Promise<Payload>;
   signal(name: string, options?: SignalOptions): Promise<JsonValue>;
 
-  /** A token that any outside system may settle. Resolves when the token may be handed out. */
+  /** Creates a token with which any outside system can settle a wait. Resolves when the token can be handed out. */
   externalToken<Value>(options: TokenOptions & Parsed<Value>): Promise<ExternalWait<Value>>;
   externalToken(options?: TokenOptions): Promise<ExternalWait>;
   /**
-   * Asks a person: the question is listed by `outwait inputs` and `GET /inputs` until somebody answers, once, with
-   * `outwait answer` or `POST /inputs/{id}`. Declining and cancelling are answers too. A schema that can be written as
-   * JSON Schema is shown with the question, and types and parses the answer.
+   * Asks a person. `outwait inputs` and `GET /inputs` list the question until it is answered, once, with `outwait
+   * answer` or `POST /inputs/{id}`. Declining and cancelling are answers too. A schema that can be converted to JSON
+   * Schema is shown with the question, and types and parses the answer.
    * @throws EngineError `INPUT_TIMED_OUT`; `INPUT_INVALID` for an answer that does not fit the schema
    */
   ask<Content>(question: TypedAskOptions<Content>): Promise<TypedAnswer<Content>>;
   ask(question: AskOptions): Promise<RemoteAnswer>;
   /**
-   * A promise that any caller may settle, once. A failure rejects it with ExternalWaitFailed, a value that does not fit the
-   * schema with `INPUT_INVALID`.
+   * Creates a promise that any holder of its token can settle, once. A failure rejects it with ExternalWaitFailed, a
+   * value that does not fit the schema with `INPUT_INVALID`.
    */
   promise<Value>(options: TokenOptions & Parsed<Value>): Promise<DurablePromise<Value>>;
   promise(options?: TokenOptions): Promise<DurablePromise<JsonValue>>;
 
   /**
-   * Runs another workflow as a run of its own and waits for its result.
-   * @throws ChildFailed with the child's error in its details; `CHILD_TIMED_OUT`
+   * Runs another workflow as a separate run and waits for its result.
+   * @throws ChildFailed, whose details hold the child's error; `CHILD_TIMED_OUT`
    */
   child<Output, Given>(
     workflow: Workflow<AnyValue, Output, Given>,
@@ -282,54 +288,53 @@ export interface WorkflowContext {
   ): Promise<Stored<Output>>;
 
   /**
-   * Like Promise.race over branches, each with a context of its own; the open waits of the losers are closed and their remote
-   * tasks cancelled. Settles when their shielded parts and sagas have ended.
+   * Works like Promise.race over branches, each with its own context, but closes the open waits of the losers and
+   * cancels their remote tasks. Settles when the shielded parts and sagas of the losers have ended.
    */
   race<Branches extends readonly Branch<unknown>[]>(
     branches: readonly [...Branches],
   ): Promise<Awaited<ReturnType<Branches[number]>>>;
   /**
-   * Waits until `count` branches have succeeded and gives their results in the order in which they came, each with the index
-   * of its branch; then it closes the others as `race` does. A branch that a cancel ended rejects it with that cancel once
-   * too few are left.
-   * @throws TooFewSucceeded when fewer than `count` can still succeed; `INPUT_INVALID` unless `count` is a whole number
-   * from 1 to the number of branches
+   * Waits until `count` branches have succeeded, then closes the others as `race` does. Returns the results in the
+   * order of their arrival, each with the index of its branch.
+   * @throws TooFewSucceeded if fewer than `count` branches can still succeed, or RunCancelled if a cancel ended one of
+   * the failed ones; `INPUT_INVALID` unless `count` is a whole number from 1 to the number of branches
    */
   some<Branches extends readonly Branch<unknown>[]>(
     count: number,
     branches: readonly [...Branches],
   ): Promise<SomeResult<Branches>[]>;
-  /** Runs `body` with a context whose waits can be closed together; settles after shielded parts and sagas of what was closed. */
+  /** Runs `body` with a context whose waits can be closed together. If cancelled, awaits its shielded parts and sagas. */
   scope<Result>(body: (ctx: WorkflowContext, scope: ScopeHandle) => Promise<Result>): Promise<Result>;
-  /** Runs `body` with a context whose waits no cancel from outside closes: for cleanup. */
+  /** Runs `body` with a context whose waits are not closed by a cancel from outside: for cleanup. */
   shield<Result>(body: (ctx: WorkflowContext) => Promise<Result>): Promise<Result>;
-  /** Runs `body`; if it fails, runs the compensations that it added, last in first out, shielded, and then fails the same. */
+  /** Runs `body`. If it fails, runs its compensations, shielded and in reverse order, and then throws the error. */
   saga<Result>(body: (saga: Saga) => Promise<Result>): Promise<Result>;
 
-  /** Ends this run and goes on as a new one of the same workflow, with `input` and the signals that nobody has read. Never returns. */
+  /** Ends this run and continues it as a new run of the workflow, with `input` and unread signals. Never returns. */
   continueAsNew(): Promise<never>;
   continueAsNew<Input>(input: Input & OnlyStorable<Input>): Promise<never>;
-  /** The history has grown so long that the workflow should go on as a new run: 10,000 events. */
+  /** Whether the history is so long (10,000 events) that the workflow should continue as a new run. */
   readonly shouldContinueAsNew: boolean;
 
-  /** May new code take its new path? True unless this run has passed this point with the old code. Recorded once it is true. */
+  /** Returns true if new code may take its new path, false if the run passed here with the old code. Records true. */
   patched(patchId: string): boolean;
-  /** Answers queries of that name, any time, also after the end. `handler` must not wait and change nothing. */
+  /** Answers queries with this name, also after the end. `handler` must be synchronous and change nothing. */
   onQuery(name: string, handler: (input: JsonValue | undefined) => unknown): void;
-  /** Says how far the workflow has come. Beyond 1 KiB it is kept as text, cut. */
+  /** Reports the progress of the workflow. More than 1 KiB is truncated to a string. */
   progress<Progress>(progress: Progress & OnlyStorable<Progress>): void;
 
-  /** The time of the event that woke the workflow; the same on every replay. Never goes back. */
+  /** Returns the time of the event that woke the workflow; the same on every replay. Never goes back. */
   now(): EpochMs;
-  /** Uniform in [0, 1); the same sequence on every replay. Not for secrets. */
+  /** Returns a uniform random number in [0, 1); the same sequence on every replay. Not for secrets. */
   random(): number;
-  /** A UUID of version 4; the same on every replay. */
+  /** Returns a version 4 UUID; the same on every replay. */
   uuid(): string;
-  /** Logs once: silent while the history is replayed. */
+  /** Logs each entry once: silent during replay. */
   readonly log: Log;
 }
 
-/** The author's function with its name and version. `Given`: what a start takes, of which the schema makes the input. */
+/** The author's function with its name and version. `Given`: the input of a start, before the schema has parsed it. */
 export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
   readonly name: string;
   readonly version: string;

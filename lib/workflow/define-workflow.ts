@@ -6,16 +6,20 @@ import type { Workflow, WorkflowContext } from './context.js';
 
 export type { AnyValue, AnyWorkflow, Workflow } from './context.js';
 
+/** Definition of a workflow. */
 export interface WorkflowOptions<Input, Output, Given = Input> {
-  /** Letters, digits, `.`, `_`, `-`, at most 64; stored with every run. */
+  /** At most 64 letters, digits, `.`, `_` and `-`; stored with every run. */
   readonly name: string;
   /** 1 to 64 characters; stored with every run. Default `"1"`. */
   readonly version?: string;
-  /** Any Standard Schema validator (zod, valibot, arktype). A start with an input that fails it is refused. Default: any JSON. */
+  /**
+   * Any Standard Schema validator (zod, valibot, arktype). A start is refused if its input does not fit. Default: any
+   * JSON.
+   */
   readonly input?: StandardSchemaV1<Given, Input>;
   /**
-   * The workflow. It is run again from the start after each wait, so everything that is not a function of its input and
-   * of `ctx` belongs into `ctx.step`.
+   * The workflow's code. It is replayed from the start after each wait, so put everything that does not depend only on
+   * the input and on `ctx` into `ctx.step`.
    */
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
@@ -25,7 +29,7 @@ const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const versionMaxLength = 64;
 
 /**
- * Defines a workflow. @throws EngineError `CONFIG_INVALID` for a bad name or version.
+ * Defines a workflow. @throws EngineError `CONFIG_INVALID` for an invalid name or version
  * @example
  * ```ts
  * import { defineWorkflow } from 'outwait';
@@ -52,7 +56,7 @@ export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Inpu
   if (typeof version !== 'string' || version === '' || version.length > versionMaxLength) {
     throw new EngineError(
       'CONFIG_INVALID',
-      `the version of workflow "${options.name}" must be a text of 1 to ${versionMaxLength} characters`,
+      `the version of workflow "${options.name}" must be a string of 1 to ${versionMaxLength} characters`,
     );
   }
   return {

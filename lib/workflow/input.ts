@@ -8,21 +8,25 @@ import type { Duration } from '../base/time.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { InputHandler } from './context.js';
 
+/** Options of `askPerson`. */
 export interface AskPersonOptions {
-  /** How long a person has; default: as long as the call. */
+  /** How long a person has to answer. Default: as long as the call is open. */
   readonly timeout?: Duration;
-  /** What happens when nobody answers in time: the call fails with `INPUT_TIMED_OUT` (default), or the server gets this answer. */
+  /**
+   * Reaction if no answer comes in time: fail the call with `INPUT_TIMED_OUT` (default), or send the server this
+   * answer.
+   */
   readonly ifUnanswered?: 'fail' | RemoteAnswer;
 }
 
-/** Lets a person answer: the question is listed with its schema until somebody does, once. */
+/** Creates a handler that lets a person answer. The question is listed with its schema until it is answered, once. */
 export function askPerson(options: AskPersonOptions = {}): InputHandler {
   const { timeout, ifUnanswered = 'fail' } = options;
   return async ({ message, schema, url }, ctx) => {
     try {
       return await ctx.ask({
         name: 'input',
-        message: message === '' ? 'the server asks without a text' : message,
+        message: message === '' ? 'the server sent a question without a message' : message,
         ...defined({ schema, url, timeout }),
       });
     } catch (error) {
@@ -34,8 +38,8 @@ export function askPerson(options: AskPersonOptions = {}): InputHandler {
 }
 
 /**
- * Accepts every question with those of `values` that its schema names; without a schema, with all of them.
- * @throws EngineError `INPUT_INVALID` (and with it the call fails) when the schema requires a field that has no value
+ * Creates a handler that accepts every question, with those of `values` that its schema names, or all without a schema.
+ * If `values` lacks a field that the schema requires, it throws EngineError `INPUT_INVALID`, which fails the call.
  */
 export function answerWith(values: JsonObject): InputHandler {
   return ({ message, schema }) => {
@@ -44,7 +48,10 @@ export function answerWith(values: JsonObject): InputHandler {
     const required: JsonValue = schema?.['required'] ?? [];
     const missing = Array.isArray(required) ? required.filter((name) => !Object.hasOwn(values, String(name))) : [];
     if (missing.length > 0)
-      throw new EngineError('INPUT_INVALID', `no answer for ${missing.join(', ')} to the question "${message}"`);
+      throw new EngineError(
+        'INPUT_INVALID',
+        `no value for ${missing.join(', ')}, which the question "${message}" requires`,
+      );
     const content = Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(properties, name)));
     return { action: 'accept', content };
   };

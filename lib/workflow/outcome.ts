@@ -1,26 +1,28 @@
 import type { JsonObject, JsonValue } from '../base/json.js';
 import { isJsonObject } from '../base/json.js';
 
-/** How a remote task ended. A result that the tool itself marks as an error is an outcome, not an exception. */
+/** The outcome of a remote task. A result that the tool itself marks as an error is an outcome, not an exception. */
 export interface RemoteOutcome {
-  /** MCP: the tool result object. A2A: the whole task, or the message that came in its place, in the names of 1.0. */
+  /**
+   * MCP: the tool result object. A2A: the whole task, or the message sent instead of one, with the field names of 1.0.
+   */
   readonly result: JsonValue;
   /** MCP `isError`; always false for A2A. */
   readonly isError: boolean;
   readonly server: string;
-  /** Missing when the server answered at once, without a task. */
+  /** Missing if the server answered at once, without a task. */
   readonly taskId?: string;
-  /** With `isError`: the reply to the start said so already (a quota, arguments that do not fit), and no task ran. */
+  /** Set if the start itself was answered with the error (a quota, invalid arguments), so that no task ran. */
   readonly phase?: 'start';
 }
 
-/** The outcome of a call with an `output` schema, of a task that did what it was asked. */
+/** The outcome of a call with an `output` schema if the task succeeded. */
 export interface OutcomeWithData<Data> extends RemoteOutcome {
   readonly isError: false;
-  /** What the schema made of the structured value of the result, or of its text. */
+  /** The structured value of the result, or its text, as parsed by the schema. */
   readonly data: Data;
 }
-/** The outcome of a call with an `output` schema, of a tool that says that it failed. */
+/** The outcome of a call with an `output` schema if the tool reports that it failed. */
 export interface ErrorOutcome extends RemoteOutcome {
   readonly isError: true;
   readonly data?: undefined;
@@ -29,20 +31,26 @@ export type TypedOutcome<Data> = OutcomeWithData<Data> | ErrorOutcome;
 
 declare const declared: unique symbol;
 
-/** The outcome of a tool that says what it gives, without an `output` schema: the type of `dataOf` of it. */
+/**
+ * The outcome of a call without an `output` schema, of a tool that declares the type of its result; `dataOf` has that
+ * type.
+ */
 export interface DeclaredOutcome<Data> extends RemoteOutcome {
-  /** For the compiler alone. */
+  /** Exists only in the type. */
   readonly [declared]?: Data;
 }
 
-/** What `dataOf` gives of an outcome. */
+/** The type that `dataOf` returns for an outcome. */
 export type DataOf<Outcome> = Outcome extends { readonly [declared]?: infer Data }
   ? unknown extends Data
     ? JsonValue
     : Exclude<Data, undefined>
   : JsonValue;
 
-/** The text of an outcome: MCP text content, A2A text parts of the artifacts or else of the message, joined by newlines. */
+/**
+ * Returns the text of an outcome, joined by newlines. MCP: text content. A2A: text parts of the artifacts, or of the
+ * message.
+ */
 export function textOf(outcome: RemoteOutcome): string {
   return partsOf(outcome.result)
     .map((part) => part['text'])
@@ -51,9 +59,9 @@ export function textOf(outcome: RemoteOutcome): string {
 }
 
 /**
- * The first structured value of an outcome: MCP `structuredContent`, A2A the first data part. Undefined if there is none.
- * With the file of `outwait types` it has the type that the tool's server promises, and nothing checks that the server
- * keeps the promise: an `output` schema of the call does.
+ * Returns the first structured value of an outcome: MCP `structuredContent`, or the first A2A data part. Returns
+ * undefined if there is none. With the file that `outwait types` writes it has the type that the server declares, which
+ * is not checked: to check it, give the call an `output` schema.
  */
 export function dataOf<Outcome extends RemoteOutcome>(outcome: Outcome): DataOf<Outcome> | undefined;
 export function dataOf({ result }: RemoteOutcome): JsonValue | undefined {
@@ -61,14 +69,14 @@ export function dataOf({ result }: RemoteOutcome): JsonValue | undefined {
   return partsOf(result).find((part) => part['data'] !== undefined && part['type'] === undefined)?.['data'];
 }
 
-/** The artifacts of an A2A task; empty for anything else. */
+/** Returns the artifacts of an A2A task; empty for anything else. */
 export function artifactsOf(outcome: RemoteOutcome): readonly JsonObject[] {
   return isJsonObject(outcome.result) ? objectsIn(outcome.result['artifacts']) : [];
 }
 
 /**
- * MCP content blocks, or the parts of an A2A message or task: its artifacts, else its last message, else what the agent
- * said last.
+ * Returns MCP content blocks, or the parts of an A2A message or task: those of its artifacts, or else of its status
+ * message, or else of the agent's last message in the history.
  */
 function partsOf(result: JsonValue): readonly JsonObject[] {
   if (!isJsonObject(result)) return [];

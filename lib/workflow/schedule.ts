@@ -3,29 +3,31 @@ import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
 import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
 
-/** What happens at a tick while the run of the tick before it is still under way. */
+/** Reaction to a tick if the run of the previous tick has not ended. */
 export type OverlapPolicy = 'skip' | 'buffer' | 'allow' | 'cancel' | 'terminate';
 
 const overlapPolicies = ['skip', 'buffer', 'allow', 'cancel', 'terminate'] as const satisfies readonly OverlapPolicy[];
 
-/** What each schedule takes, beside its ticks. */
+/** Options of a schedule, except for its times. */
 export interface ScheduleOptions<Given = AnyValue> {
-  /** Letters, digits, `.`, `_`, `-`, at most 64. Part of the id of each tick: renaming a schedule makes it another one. */
+  /** At most 64 letters, digits, `.`, `_` and `-`. Part of the id of each tick: a renamed schedule is a new one. */
   readonly name: string;
   readonly workflow: Workflow<AnyValue, unknown, Given>;
-  /** What each run is started with: what the workflow takes. */
+  /** The input of each run. */
   readonly input?: NoInfer<Given>;
   /**
-   * Default `skip`: the tick is left out. `buffer`: one tick waits and starts within a minute of the end of the run
-   * before it; further ones are left out. `allow`: both run. `cancel`, `terminate`: the older run is asked to stop, the
-   * new one starts.
+   * Default `skip`: the tick is skipped. `buffer`: one tick waits, and starts within a minute of the end of the
+   * previous run; further ticks are skipped. `allow`: both run. `cancel`, `terminate`: the older run is asked to stop,
+   * and the new one starts.
    */
   readonly overlap?: OverlapPolicy;
-  /** Ticks that nothing was there to start are made up for this long; default `{ minutes: 10 }`, at most 24 hours. */
+  /**
+   * How late a missed tick may still start, for example after an outage; default `{ minutes: 10 }`, at most 24 hours.
+   */
   readonly catchUp?: Duration;
   /**
-   * Each run begins up to this long after its tick, by an amount that is a function of schedule and tick: many schedules
-   * of one instant do not all begin in it. Default none, at most 24 hours.
+   * Longest delay of a run after its tick, so that many schedules of one instant do not all start at once. The delay
+   * depends only on the schedule and the tick. Default: none; at most 24 hours.
    */
   readonly jitter?: Duration;
 }
@@ -34,20 +36,21 @@ export type ScheduleConfig<Given = AnyValue> = ScheduleOptions<Given> &
   (
     | {
         /**
-         * Five fields, to the minute, such as `0 2 * * *`. Where clocks change, a fixed hour (no `*` or step in its field)
-         * comes once a day: a time that is left out runs at the first instant after it, one that comes twice the first
-         * time. Other hours run as often as they really come.
+         * Five fields, to the minute, such as `0 2 * * *`. If clocks change, a fixed hour (no `*` or step in its field)
+         * runs once a day: a time that is skipped runs at the first instant after it, a time that occurs twice runs the
+         * first time. Other hours run as often as they occur.
          */
         readonly cron: string;
         /** IANA name; default UTC. */
         readonly timeZone?: string;
       }
     | {
-        /** Whole minutes, counted from 1970, so that every replica counts the same. */
+        /** Interval in whole minutes, counted from 1970, so that every replica counts the same. */
         readonly every: Duration;
       }
   );
 
+/** A checked schedule. */
 export interface Schedule {
   readonly name: string;
   readonly workflow: AnyWorkflow;
@@ -55,7 +58,10 @@ export interface Schedule {
   readonly overlap: OverlapPolicy;
   readonly catchUpMs: number;
   readonly jitterMs: number;
-  /** The first tick after an instant; undefined when there is none. Throws `CONFIG_INVALID` as `checkSchedules` does. */
+  /**
+   * Returns the first tick after an instant, or undefined if there is none. Throws `CONFIG_INVALID` like
+   * `checkSchedules`.
+   */
   nextAfterMs(atMs: number): Promise<number | undefined>;
 }
 
@@ -64,14 +70,14 @@ const catchUpMaxMs = 24 * 60 * minuteMs;
 const jitterMaxMs = 24 * 60 * minuteMs;
 const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Checks all but what `checkSchedules` does. @throws EngineError `CONFIG_INVALID` */
+/** Checks a schedule, except for its cron pattern (see `checkSchedules`). @throws EngineError `CONFIG_INVALID` */
 export function defineSchedule(config: ScheduleConfig<JsonValue>): Schedule {
   const { name, workflow, input, overlap = 'skip', catchUp, jitter } = config;
   if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
   const catchUpMs = catchUp === undefined ? 10 * minuteMs : toMs(catchUp, `schedule "${name}": catchUp`);
-  if (catchUpMs > catchUpMaxMs) throw invalid(`"${name}": catchUp is at most 24 hours`);
+  if (catchUpMs > catchUpMaxMs) throw invalid(`"${name}": catchUp must be at most 24 hours`);
   const jitterMs = jitter === undefined ? 0 : toMs(jitter, `schedule "${name}": jitter`);
-  if (jitterMs > jitterMaxMs) throw invalid(`"${name}": jitter is at most 24 hours`);
+  if (jitterMs > jitterMaxMs) throw invalid(`"${name}": jitter must be at most 24 hours`);
   if (!overlapPolicies.includes(overlap))
     throw invalid(`"${name}": overlap must be one of ${overlapPolicies.join(', ')}, got "${overlap}"`);
   const nextAfterMs =
@@ -97,7 +103,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** Loads the library now: of the functions of a deployment, those that run workflows never ask when the next tick is. */
+/** Loads the library on demand: the functions that run workflows never need the next tick. */
 async function openCron(name: string, pattern: string, timeZone: string) {
   const { Cron } = await import('croner');
   try {
@@ -109,8 +115,8 @@ async function openCron(name: string, pattern: string, timeZone: string) {
 }
 
 /**
- * The library takes a pattern for fixed times if no field has a wildcard or a step. What says how often a time comes when
- * the clocks change is the hour, so the minutes of a fixed hour are written out: `*\/30 2` is `0,30 2`.
+ * Writes the minutes of a fixed hour out as a list: `*\/30 2` becomes `0,30 2`. The library treats a pattern as fixed
+ * times only if no field has a wildcard or a step, but only the hour should decide what a change of the clocks does.
  */
 function withFixedMinutes(pattern: string): string {
   const [minutes = '', hours = '', ...days] = pattern.trim().split(/\s+/);
@@ -118,32 +124,32 @@ function withFixedMinutes(pattern: string): string {
   return [minutes.split(',').map(writtenOut).join(','), hours, ...days].join(' ');
 }
 
-/** A wildcard or a range of minutes, with its step, as a list; anything else as it is. */
+/** Returns a wildcard or a range of minutes, with its step, as a list; anything else unchanged. */
 function writtenOut(part: string): string {
   const [, all, from, to, step] = /^(?:([*?])|([0-9]{1,2})-([0-9]{1,2}))(?:\/([0-9]{1,2}))?$/.exec(part) ?? [];
   const first = all === undefined ? Number(from) : 0;
   const last = all === undefined ? Number(to) : 59;
   const by = Number(step ?? 1);
-  // What does not fit is for the library to refuse.
+  // The library refuses what is invalid.
   if (!(first <= last && last <= 59 && by >= 1)) return part;
   return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, at) => first + at * by).join(',');
 }
 
 /**
- * Reads the patterns of `cron`.
- * @throws EngineError `CONFIG_INVALID` that names the first schedule whose pattern is wrong, or means no day that there is
+ * Checks the patterns of `cron`.
+ * @throws EngineError `CONFIG_INVALID`: names the first schedule whose pattern is invalid or never matches a date
  */
 export async function checkSchedules(schedules: readonly Schedule[]): Promise<void> {
   for (const schedule of schedules) {
     if ((await schedule.nextAfterMs(0)) === undefined)
-      throw invalid(`"${schedule.name}": cron has no tick, such as the 31st of a month of 30 days`);
+      throw invalid(`"${schedule.name}": cron never matches a date, for example the 31st of a 30-day month`);
   }
 }
 
 function intervalTicks(name: string, every: Duration): Schedule['nextAfterMs'] {
   const everyMs = toMs(every, `schedule "${name}": every`);
   if (everyMs < minuteMs || everyMs % minuteMs !== 0)
-    throw invalid(`"${name}": every must be whole minutes, at least one`);
+    throw invalid(`"${name}": every must be a whole number of minutes, at least one`);
   return async (atMs) => (Math.floor(atMs / everyMs) + 1) * everyMs;
 }
 

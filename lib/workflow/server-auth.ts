@@ -1,22 +1,25 @@
 import { defined } from '../base/defined.js';
 
-/** A secret by where it is kept; its value is read when it is used and never stored. */
+/** Refers to a secret by where it is kept. The value is read when it is used, and never stored. */
 export type SecretReference =
   /** An environment variable, read for each request. */
   | { readonly kind: 'environment'; readonly name: string }
-  /** A parameter of AWS Systems Manager, decrypted. Read again after a minute, and at once after a 401. */
+  /** A parameter of AWS Systems Manager, decrypted. Cached for a minute, and read again at once after a 401. */
   | { readonly kind: 'ssmParameter'; readonly name: string }
-  /** A secret of AWS Secrets Manager, whole or one field of its JSON. Read again like a parameter. */
+  /** A secret of AWS Secrets Manager, whole or one field of its JSON. Cached like a parameter. */
   | { readonly kind: 'secretsManager'; readonly name: string; readonly field?: string };
 
-/** A reference, or the value itself: for a server on a laptop, since configuration is code that is stored and shared. */
+/**
+ * A reference, or the value itself. Use values only for servers on your machine: configuration is code, stored and
+ * shared.
+ */
 export type SecretSource = SecretReference | string;
 
 /** Credentials of a remote server. At most one of `bearer`, `oauth` and `sigv4`. */
 export interface ServerAuth {
-  /** Sent as `Authorization: Bearer …`. */
+  /** Token sent as `Authorization: Bearer …`. */
   readonly bearer?: SecretSource;
-  /** Sent as they are, but never in place of a header of the protocol. */
+  /** Headers sent unchanged; they never replace a header of the protocol. */
   readonly headers?: Readonly<Record<string, SecretSource>>;
   readonly oauth?: OAuthClient;
   readonly sigv4?: SigV4;
@@ -32,33 +35,33 @@ const privateKeyAlgorithms = [
   'EdDSA',
 ] as const satisfies readonly PrivateKeyAlgorithm[];
 
-/** Signs the client's assertion (RFC 7523). */
+/** Key that signs the client's assertion (RFC 7523). */
 export interface PrivateKey {
   /** PKCS #8 as PEM, or a JWK as JSON. */
   readonly key: SecretSource;
   readonly algorithm: PrivateKeyAlgorithm;
-  /** `kid` of the assertion, where the authorization server wants one. */
+  /** `kid` of the assertion, if the authorization server requires one. */
   readonly keyId?: string;
 }
 
 /**
  * A client of an authorization server, with the grant `client_credentials` (RFC 6749 section 4.4). Exactly one of
- * `clientSecret` and `privateKey`. Without `issuer` and `tokenUrl` the server's own metadata say where its tokens come
- * from (RFC 9728): then whoever controls that server chooses who is shown the client secret.
+ * `clientSecret` and `privateKey`. Without `issuer` and `tokenUrl` the metadata of the remote server name its
+ * authorization server (RFC 9728): the remote server then decides who receives the client secret.
  */
 export interface OAuthClient {
   readonly clientId: string;
   readonly clientSecret?: SecretSource;
   readonly privateKey?: PrivateKey;
-  /** The authorization server; its metadata (RFC 8414, or OpenID discovery) must name exactly this. */
+  /** The authorization server; its metadata (RFC 8414 or OpenID discovery) must name exactly this URL. */
   readonly issuer?: string;
-  /** Its token endpoint: then no metadata are read. */
+  /** Token endpoint of the authorization server; if set, no metadata are read. */
   readonly tokenUrl?: string;
-  /** Default: what the server asks for. */
+  /** Scopes of the token. Default: those that the server asks for. */
   readonly scopes?: readonly string[];
-  /** `resource` of the token request (RFC 8707). Default: the URL of the server, or what its metadata call it. */
+  /** `resource` of the token request (RFC 8707). Default: the one in the server's metadata, or the server's URL. */
   readonly resource?: string;
-  /** `audience` of the token request, for authorization servers that want one. Default: not sent. */
+  /** `audience` of the token request, for authorization servers that require one. Default: not sent. */
   readonly audience?: string;
 }
 
@@ -69,22 +72,22 @@ export interface SigV4 {
   readonly region: string;
 }
 
-/** Names a secret. `secret('REPORTS_TOKEN')` reads the environment variable of that name when a request is made. */
+/** Refers to a secret in an environment variable: `secret('REPORTS_TOKEN')`. Read for each request. */
 export function secret(name: string): SecretReference {
   return { kind: 'environment', name };
 }
 
-/** A parameter of AWS Systems Manager, `ssmParameter('/outwait/reports-token')`, read when a request is made. */
+/** Refers to a parameter of AWS Systems Manager: `ssmParameter('/outwait/reports-token')`. Cached for a minute. */
 export function ssmParameter(name: string): SecretReference {
   return { kind: 'ssmParameter', name };
 }
 
-/** A secret of AWS Secrets Manager by name or ARN, whole or one field of its JSON, read when a request is made. */
+/** Refers to a secret of AWS Secrets Manager by name or ARN, whole or one field of its JSON. Cached for a minute. */
 export function secretsManager(name: string, options: { readonly field?: string } = {}): SecretReference {
   return { kind: 'secretsManager', name, ...defined({ field: options.field }) };
 }
 
-/** Every secret that `auth` refers to. */
+/** Returns every secret that `auth` refers to. */
 export function secretsOf(auth: ServerAuth): readonly SecretSource[] {
   const { bearer, headers = {}, oauth } = auth;
   return [bearer, ...Object.values(headers), oauth?.clientSecret, oauth?.privateKey?.key].filter(
@@ -92,7 +95,7 @@ export function secretsOf(auth: ServerAuth): readonly SecretSource[] {
   );
 }
 
-/** What is wrong with credentials, if anything: the field, what was expected and what came, and never a value. */
+/** Returns what is wrong with the credentials, if anything: the field, and what was expected; never a secret value. */
 export function problemWithAuth(auth: ServerAuth): string | undefined {
   const ways = (['bearer', 'oauth', 'sigv4'] as const).filter((way) => auth[way] !== undefined);
   if (ways.length > 1) return `auth must have one of bearer, oauth and sigv4, got ${ways.join(' and ')}`;
@@ -109,11 +112,11 @@ export function problemWithSource(source: unknown): string | undefined {
   const { kind, name } = (source ?? {}) as { kind?: unknown; name?: unknown };
   const isReference = ['environment', 'ssmParameter', 'secretsManager'].includes(kind as string);
   if (isReference && typeof name === 'string' && name !== '') return undefined;
-  return 'a secret must be a text, or come from secret(), ssmParameter() or secretsManager() with a name';
+  return 'a secret must be a string, or come from secret(), ssmParameter() or secretsManager() with a name';
 }
 
 function problemWithOAuth(oauth: OAuthClient): string | undefined {
-  if (!isText(oauth.clientId)) return 'auth.oauth.clientId must be a text that is not empty';
+  if (!isText(oauth.clientId)) return 'auth.oauth.clientId must be a non-empty string';
   if ((oauth.clientSecret === undefined) === (oauth.privateKey === undefined))
     return 'auth.oauth must have exactly one of clientSecret and privateKey';
   if (oauth.privateKey !== undefined && !privateKeyAlgorithms.includes(oauth.privateKey.algorithm))
@@ -121,13 +124,13 @@ function problemWithOAuth(oauth: OAuthClient): string | undefined {
   for (const field of ['issuer', 'tokenUrl', 'resource'] as const) {
     const url = oauth[field];
     if (url !== undefined && !isWebAddress(url))
-      return `auth.oauth.${field} must be an http(s) URL without user info and fragment`;
+      return `auth.oauth.${field} must be an http(s) URL without user info or a fragment`;
   }
   const badScope = oauth.scopes?.find((scope) => !oauthScope.test(scope));
-  return badScope === undefined ? undefined : 'auth.oauth.scopes must be texts without spaces and quotes';
+  return badScope === undefined ? undefined : 'auth.oauth.scopes must be strings without spaces or quotes';
 }
 
-/** One scope token (RFC 6749 section 3.3). */
+/** A single scope token (RFC 6749 section 3.3). */
 export const oauthScope = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 
 function problemWithSigV4(sigv4: SigV4 | undefined): string | undefined {

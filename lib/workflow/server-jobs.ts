@@ -2,51 +2,56 @@ import { pollHintMaxMs } from '../base/limits.js';
 import { durationToMs, type Duration } from '../base/time.js';
 
 /**
- * A job that a server offers as plain tools: one that starts it, one that tells how it stands, and often one that stops
- * it. A path is a name, or names with dots between them, inside the structured content of a reply, else inside the JSON
- * of its first text.
+ * A job that a server offers as plain tools: one tool starts it, one reports its state, and often one stops it. A path
+ * is a name, or several names separated by dots, in the structured content of a reply, or else in the JSON of its first
+ * text.
  */
 export interface ServerJob {
-  /** The tool that tells how the job stands. */
+  /** The tool that reports the state of the job. */
   readonly status: string;
-  /** Path of the job's id in the reply to the start: a text or a whole number. */
+  /** Path of the job's id in the reply to the start: a string or a whole number. */
   readonly id: string;
-  /** The argument by which the other tools are given the id. Default: the last name of `id`. */
+  /** The argument that passes the id to the other tools. Default: the last name of `id`. */
   readonly argument?: string;
-  /** The tool that stops the job. Default: nothing stops it. */
+  /** The tool that stops the job. Default: none, and the job cannot be stopped. */
   readonly cancel?: string;
-  /** The tool that gives the result of a job that is done. Default: the reply that says that it is done has it. */
+  /**
+   * The tool that returns the result of a finished job. Default: the reply with the final state contains the result.
+   */
   readonly resultTool?: string;
-  /** Path of the state. Default `status`. */
+  /** Path of the state in a reply of the `status` tool. Default `status`. */
   readonly state?: string;
-  /** States of a job that has its result, without regard to case. Every other state than those listed means that it goes on. */
+  /**
+   * States of a job that succeeded, case-insensitive like the next two. A state in none of the three lists means
+   * "running".
+   */
   readonly done?: readonly string[];
   /** States of a job that failed. */
   readonly failed?: readonly string[];
-  /** States of a job that somebody stopped. */
+  /** States of a job that was stopped. */
   readonly cancelled?: readonly string[];
   /**
-   * What tells that the server knows no such job: a text that is the state, or that is in an error of the tool; or the
-   * code of a JSON-RPC error. Default: nothing does.
+   * Signs that the server does not have the job: a string that equals the state or occurs in an error of the tool, or
+   * the code of a JSON-RPC error. Default: none.
    */
   readonly missing?: readonly (string | number)[];
-  /** Path of the result in the reply that has it. Default: the whole reply. */
+  /** Path of the result in the reply that contains it. Default: the whole reply. */
   readonly result?: string;
-  /** Path of what is said of the progress, or of the reason. Default: `message`, else `error.message`, else `error`. */
+  /** Path of the progress or failure message. Default: `message`, or else `error.message`, or else `error`. */
   readonly message?: string;
-  /** The job is not read sooner than this after its start or the read before: 1 second to 1 hour. Default: as with every task. */
+  /** Shortest pause before each read of the state: 1 second to 1 hour. Default: the same as for other tasks. */
   readonly pollAfter?: Duration;
 }
 
-/** By the name of the tool that starts the job. */
+/** Jobs by the name of the tool that starts them. */
 export type ServerJobs = Readonly<Record<string, ServerJob>>;
 
-// No "success" and no "ok": many servers say so of the start that has just succeeded.
+// Without "success" and "ok": many servers use them to say that the start has succeeded.
 const doneWords = ['completed', 'complete', 'succeeded', 'done', 'finished'];
 const failedWords = ['failed', 'failure', 'error'];
 const cancelledWords = ['cancelled', 'canceled'];
 
-/** A word that is listed for one end is no default of another. */
+/** Returns the states of each end, in lower case. A state that is listed for one end is not a default for another. */
 export function statesOf(job: ServerJob): Readonly<Record<(typeof stateFields)[number], readonly string[]>> {
   const listed = stateFields.flatMap((field) => lower(job[field] ?? []));
   const words = (field: (typeof stateFields)[number], usual: readonly string[]): readonly string[] =>
@@ -68,7 +73,7 @@ const stateFields = ['done', 'failed', 'cancelled'] as const;
 const fields: readonly string[] = [...toolFields, ...pathFields, ...stateFields, 'argument', 'missing', 'pollAfter'];
 const toolNameMaxChars = 256;
 
-/** What is wrong with jobs, if anything: the field, what was expected and what came. */
+/** Returns what is wrong with the jobs, if anything: the field, what was expected and what was given. */
 export function problemWithJobs(jobs: unknown): string | undefined {
   if (!isRecord(jobs)) return `jobs must be an object with a job for each tool that starts one, got ${shown(jobs)}`;
   for (const [tool, job] of Object.entries(jobs)) {
@@ -82,7 +87,7 @@ export function problemWithJobs(jobs: unknown): string | undefined {
 function problemWithJob(job: unknown): string | undefined {
   if (!isRecord(job)) return ` must be an object such as { status: 'get_status', id: 'job_id' }, got ${shown(job)}`;
   for (const field of Object.keys(job))
-    if (!fields.includes(field)) return `.${field} is no option of a job; there are ${fields.join(', ')}`;
+    if (!fields.includes(field)) return `.${field} is not an option of a job; use ${fields.join(', ')}`;
   for (const field of ['status', 'id'])
     if (job[field] === undefined) return `.${field} is missing: ${field === 'id' ? 'the path of the id' : 'a tool'}`;
   for (const field of toolFields)
@@ -96,7 +101,7 @@ function problemWithJob(job: unknown): string | undefined {
   return problemWithStates(job) ?? problemWithMissing(job['missing']) ?? problemWithPause(job['pollAfter']);
 }
 
-/** Reading a job must not start another one. */
+/** Returns the problem if a tool of the job starts a job itself: reading a job must not start another one. */
 function problemWithTools(job: ServerJob, jobs: object): string | undefined {
   const field = toolFields.find((one) => Object.hasOwn(jobs, job[one] ?? ''));
   return field === undefined ? undefined : `.${field} is "${job[field] ?? ''}", which starts a job itself`;
@@ -108,9 +113,9 @@ function problemWithStates(job: Readonly<Record<string, unknown>>): string | und
     if (words !== undefined && !(isList(words) && words.every(isWord)))
       return `.${field} must be a list of states, got ${shown(words)}`;
   }
-  // Of the right types by now.
+  // Safe: the types were checked above.
   const lists = statesOf(job as unknown as ServerJob);
-  if (lists.done.length === 0) return '.done must name a state';
+  if (lists.done.length === 0) return '.done must list at least one state';
   const [first, second] = stateFields
     .flatMap((field) => lists[field].map((word) => ({ field, word })))
     .flatMap((one, _index, all) => {
@@ -119,13 +124,13 @@ function problemWithStates(job: Readonly<Record<string, unknown>>): string | und
     })
     .flat();
   if (first === undefined || second === undefined) return undefined;
-  return `: the state "${first.word}" is both in ${first.field} and in ${second.field}`;
+  return `: the state "${first.word}" is in both ${first.field} and ${second.field}`;
 }
 
 function problemWithMissing(missing: unknown): string | undefined {
   if (missing === undefined) return undefined;
   const isUsable = isList(missing) && missing.every((one) => isWord(one) || Number.isInteger(one));
-  return isUsable ? undefined : `.missing must be a list of texts and codes, got ${shown(missing)}`;
+  return isUsable ? undefined : `.missing must be a list of strings and error codes, got ${shown(missing)}`;
 }
 
 function problemWithPause(pollAfter: unknown): string | undefined {

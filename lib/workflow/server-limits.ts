@@ -5,20 +5,24 @@ const breakerFailuresDefault = 10;
 const breakerOpenDefaultMs = 30_000;
 const serverConcurrencyMax = 256;
 
-/** How much is asked of a remote server, by all workers and runs together. */
+/** Limits on the requests to a remote server, across all workers and runs. */
 export interface ServerLimits {
-  /** Starts and reads at a time, at most 256. Default: no limit across workers; each has at most 8 starts and 8 reads. */
+  /**
+   * Concurrent starts and reads, at most 256. Default: no limit across workers; each worker makes at most 8 starts and
+   * 8 reads.
+   */
   readonly concurrency?: number;
-  /** Starts and reads in each minute of the clock. Default: no limit. */
+  /** Starts and reads per minute of the clock. Default: no limit. */
   readonly perMinute?: number;
   /**
-   * After `failures` requests in a row without a usable answer (default 10) the server is left alone for `openFor` (default
-   * `{ seconds: 30 }`, doubled after each probe that fails, up to 5 minutes); then one request tries. `false`: never.
+   * Circuit breaker: after `failures` consecutive requests without a usable answer (default 10) nothing is sent to the
+   * server for `openFor` (default `{ seconds: 30 }`); then one request probes it. Each failed probe doubles the pause,
+   * up to 5 minutes. `false` turns the breaker off.
    */
   readonly breaker?: { readonly failures?: number; readonly openFor?: Duration } | false;
 }
 
-/** The same with defaults. `breaker` undefined: there is none. */
+/** Limits with their defaults. `breaker` is undefined if it is turned off. */
 export interface EffectiveLimits {
   readonly concurrency: number | undefined;
   readonly perMinute: number | undefined;
@@ -32,7 +36,7 @@ export function effectiveLimits({ concurrency, perMinute, breaker = {} }: Server
   return { concurrency, perMinute, breaker: { failures, openForMs } };
 }
 
-/** What is wrong with limits, if anything: the field, what was expected and what came. */
+/** Returns what is wrong with the limits, if anything: the field, what was expected and what was given. */
 export function problemWithLimits(limits: ServerLimits): string | undefined {
   const { concurrency, perMinute, breaker } = limits;
   if (!isWhole(concurrency, serverConcurrencyMax))

@@ -1,43 +1,46 @@
-// What the compiler knows of the servers of an app. Types alone.
+// Types by which the compiler checks calls to the servers of an app.
 
 import type { JsonValue } from '../base/json.js';
 import type { DeclaredOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } from './outcome.js';
 
 /**
- * The servers of the app, by their names in its configuration, and what each of them offers. The file that `outwait types`
- * writes adds to it. While it is empty, every call compiles; then a server that is named by a literal must be one of these,
- * and its tools or skills and their arguments are checked.
+ * The servers of the app, by their names in its configuration, and what each of them offers. `outwait types` writes a
+ * file that extends it. As long as it is empty, every call compiles. Otherwise a server named by a literal must be one
+ * of these, and its tools or skills and their arguments are checked.
  */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type
 export interface ServerTypes {}
 
-/** A server of `ServerTypes`. Without tools and skills, nothing but its name is checked. */
+/** A server of `ServerTypes`. Without tools and skills, only its name is checked. */
 export interface ServerType {
-  /** MCP: by name. */
+  /** MCP tools, by name. */
   readonly tools?: Readonly<Record<string, TaskType>>;
-  /** A2A: by id. */
+  /** A2A skills, by id. */
   readonly skills?: Readonly<Record<string, TaskType>>;
 }
 
 /** A tool or a skill of `ServerTypes`. */
 export interface TaskType {
-  /** Default: any JSON. */
+  /** Type of the arguments. Default: any JSON. */
   readonly arguments?: unknown;
-  /** What the server says that it gives; see `dataOf`. Default: any JSON. */
+  /** Type that the server declares for the result; see `dataOf`. Default: any JSON. */
   readonly output?: unknown;
 }
 
-/** What a server offers. */
+/** Kinds of what a server offers. */
 export type OfferKind = 'tools' | 'skills';
-/** What fits it has no property that must be there. */
+/** A type without properties: it extends every type that has no required property. */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type
 export type Nothing = {};
 
-/** What the name of a server is inferred from: an editor completes it, and `ServerName` decides. */
+/** The type that the name of a server is inferred from, so that editors complete it; `ServerName` checks the name. */
 // eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents
 export type ServerText = keyof ServerTypes | (string & Record<never, never>);
 
-/** `Name` where a call may have it: a server of `ServerTypes`, any while there are none, or a text known at run time only. */
+/**
+ * `Name` if a call may use it: a server of `ServerTypes`, any name if that is empty, or a string only known at run
+ * time.
+ */
 export type ServerName<Name extends string> = string extends Name
   ? Name
   : [keyof ServerTypes] extends [never]
@@ -46,26 +49,26 @@ export type ServerName<Name extends string> = string extends Name
       ? Name
       : keyof ServerTypes;
 
-/** What is known of a server; `unknown` of one that is not in `ServerTypes`. */
+/** The type of a server; `unknown` if it is not in `ServerTypes`. */
 export type ServerTypeOf<Server extends string> = Server extends keyof ServerTypes ? ServerTypes[Server] : unknown;
 
-/** True of a server whose tools and skills are not known. */
+/** `true` if the tools and skills of the server are not known. */
 export type IsOpen<Server extends string> =
   ServerTypeOf<Server> extends Readonly<Record<'tools', unknown>> | Readonly<Record<'skills', unknown>> ? false : true;
 
-/** The tools, or the skills, of a server. */
+/** The tools or the skills of a server. */
 export type OffersOf<Server extends string, Of extends OfferKind> =
   ServerTypeOf<Server> extends Readonly<Record<Of, infer Offers>> ? Offers : unknown;
 
-/** What a call of a server may name. */
+/** The names that a call of a server may use. */
 export type OfferName<Server extends string, Of extends OfferKind, Name extends string> =
   IsOpen<Server> extends true ? Name : string & keyof OffersOf<Server, Of>;
 
-/** True of what a server offers, and of anything where that is not known. */
+/** `true` if the server offers `Name`, or if it is not known what the server offers. */
 export type IsOffered<Server extends string, Of extends OfferKind, Name extends string> =
   IsOpen<Server> extends true ? true : OffersOf<Server, Of> extends Readonly<Record<Name, unknown>> ? true : false;
 
-/** The part of a call that holds the arguments: those that the server says it takes, else what JSON can hold. */
+/** The part of a call with the arguments: of the type that the server declares, or else any JSON. */
 export type ArgumentsOf<Server extends string, Of extends OfferKind, Name extends string, Given> =
   OffersOf<Server, Of> extends Readonly<Record<Name, { readonly arguments: infer Wanted }>>
     ? Nothing extends Wanted
@@ -73,12 +76,12 @@ export type ArgumentsOf<Server extends string, Of extends OfferKind, Name extend
       : { readonly arguments: Wanted }
     : IsOffered<Server, Of, Name> extends true
       ? { readonly arguments?: Given & (Of extends 'tools' ? JsonObjectShaped<Given> : JsonShaped<Given>) }
-      : // An error would name it beside the arguments that are wanted.
+      : // Accepts any arguments of an unknown name, so that the compiler reports only the name.
         { readonly arguments?: [Name] extends [never] ? never : unknown };
 
 /**
- * `Value` where JSON can hold it, and a type that it does not fit where JSON cannot. Unlike `JsonValue` it takes an
- * interface, which has no index signature.
+ * `Value` if JSON can hold it, otherwise a type that it does not fit. Unlike `JsonValue` it accepts an interface, which
+ * has no index signature.
  */
 export type JsonShaped<Value> = Value extends JsonValue | undefined
   ? Value
@@ -86,7 +89,7 @@ export type JsonShaped<Value> = Value extends JsonValue | undefined
     ? never
     : { readonly [Name in keyof Value]: JsonShaped<Value[Name]> };
 
-/** `JsonShaped` for what has to be an object. */
+/** Like `JsonShaped`, but only for objects. */
 export type JsonObjectShaped<Value> = Value extends string | number | boolean | null | readonly unknown[]
   ? never
   : JsonShaped<Value>;
@@ -105,11 +108,14 @@ export type SkillCall<Server extends string, Skill extends string, Given> = {
   readonly message?: never;
 } & ArgumentsOf<Server, 'skills', Skill, Given>;
 
-/** What holds a message, where the server takes one: a server with tools takes none. */
+/** The part of a call with a message; `never` for a server with tools, which takes no messages. */
 export type MessageCall<Server extends string, Message> =
   ServerTypeOf<Server> extends Readonly<Record<'tools', unknown>> ? never : Message;
 
-/** The outcome of a call. `Data`: what its schema makes of the result, `never` without one. `Tool`: `never` for an agent. */
+/**
+ * The outcome of a call. `Data`: the type of its `output` schema, or `never`. `Tool`: the tool, or `never` for an
+ * agent.
+ */
 export type CallOutcome<Server extends string, Tool extends string, Data> = [Data] extends [never]
   ? OffersOf<Server, 'tools'> extends Readonly<Record<Tool, { readonly output: infer Output }>>
     ? DeclaredOutcome<Output>

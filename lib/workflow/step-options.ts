@@ -2,53 +2,62 @@ import type { JsonValue } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Duration } from '../base/time.js';
 
-/** How often a step is tried, and how long the waits between are. */
+/** How often a step is attempted, and the intervals between attempts. */
 export interface RetryPolicy {
-  /** Attempts in all; default 5, at least 1. */
+  /** Maximum number of attempts, including the first; default 5, at least 1. */
   readonly maxAttempts?: number;
-  /** Wait before the second attempt; default `{ seconds: 1 }`. Each later one is twice the one before. */
+  /** Interval before the second attempt; default `{ seconds: 1 }`. It doubles for each later attempt. */
   readonly initialInterval?: Duration;
-  /** Longest wait between attempts; default `{ minutes: 5 }`. */
+  /** Longest interval between attempts; default `{ minutes: 5 }`. */
   readonly maxInterval?: Duration;
-  /** Part of each wait that is left to chance, 0 to 1; default 0. */
+  /** Fraction of each interval that is random, 0 to 1; default 0. */
   readonly jitter?: number;
-  /** Errors that another attempt will not mend: names of error classes, or a predicate. Default: only NonRetryableError. */
+  /** Errors that are not retried: names of error classes, or a predicate. Default: only NonRetryableError. */
   readonly nonRetryable?: readonly string[] | ((error: unknown) => boolean);
 }
 
+/** Options of `ctx.step`. */
 export interface StepOptions {
   readonly retry?: RetryPolicy;
   /**
-   * The step runs in a worker of its own, with up to `{ minutes: 14 }` for each attempt, while the run waits and holds
-   * nothing. What an attempt reports is saved while it runs. Default false: it runs in the turn.
+   * Whether the step runs in a separate worker, with up to `{ minutes: 14 }` for each attempt. Meanwhile the run waits
+   * and holds no compute, and the progress that an attempt reports is saved. Default false: the step runs in the turn.
    */
   readonly long?: boolean;
-  /** Longest time of one attempt; default and maximum `{ seconds: 45 }`, of a long step `{ minutes: 14 }`. */
+  /** Longest time of one attempt; default and maximum `{ seconds: 45 }`, or `{ minutes: 14 }` for a long step. */
   readonly timeout?: Duration;
-  /** Longest time of an attempt without a report; then it fails with `STEP_HEARTBEAT_MISSED` and is repeated. Default: no limit. */
+  /**
+   * Longest time without a report; the attempt then fails with `STEP_HEARTBEAT_MISSED` and is retried. Default: no
+   * limit.
+   */
   readonly heartbeatTimeout?: Duration;
-  /** Longest time from the request to the end, with all attempts and the waits between them. Default: no limit. */
+  /**
+   * Longest time from the request to the end, including all attempts and the intervals between them. Default: no limit.
+   */
   readonly deadline?: Duration;
-  /** The start is recorded first, and a step whose process died is not run again: it fails with `STEP_INTERRUPTED`. Default false. */
+  /**
+   * Whether to run the step at most once: if its process dies, it is not repeated and fails with `STEP_INTERRUPTED`.
+   * Default false.
+   */
   readonly atMostOnce?: boolean;
 }
 
-/** Handed to the function of a step. */
+/** The argument of a step's function. */
 export interface StepContext {
-  /** 1 for the first. An attempt that a crash cut off is not counted. */
+  /** Number of the attempt, from 1. An attempt that was interrupted by a crash is not counted. */
   readonly attempt: number;
-  /** The same on each attempt of this step, different for every other step. */
+  /** Key to pass to other systems: the same for each attempt of this step, different for every other step. */
   readonly idempotencyKey: string;
-  /** A key for one of several effects of the step, as stable as `idempotencyKey`. */
+  /** Returns a key for one of several effects of the step, as stable as `idempotencyKey`. */
   subKey(name: string): string;
-  /** What the attempt before this one reported last, if it failed; of a long step also if its process died. */
+  /** The last report of the previous attempt if that failed or, for a long step, if its process died. */
   readonly progress: JsonValue | undefined;
   /**
-   * Says how far the attempt has come; the next one is given the last such report. A long step's is saved every 20 s.
+   * Reports the progress of the attempt; the next attempt receives the last report. A long step's is saved every 20 s.
    * @throws EngineError `PAYLOAD_TOO_LARGE` for more than 256 KiB of JSON
    */
   readonly report: (progress: JsonValue) => void;
-  /** Aborts when the attempt has failed for its timeouts, or nobody waits for it any more. */
+  /** Aborts when the attempt has timed out, or when its result is no longer needed. */
   readonly signal: AbortSignal;
   readonly log: Log;
 }

@@ -183,7 +183,9 @@ describe('a run that awaits something of its own', () => {
     );
     await app.settleDown();
     expect((await app.show(runId)).blocked).toMatchObject({ code: 'WORKFLOW_STUCK' });
-    await expect(app.runToEnd(runId)).rejects.toThrow('the run is blocked: the workflow waits, but for nothing of ctx');
+    await expect(app.runToEnd(runId)).rejects.toThrow(
+      'the run is blocked: the workflow awaits a promise that is not from ctx',
+    );
     await app.pass({ hours: 5 });
     expect(ran).toBe(1);
     app.deploy(anApp(aFlow(async (ctx) => ctx.step('a', () => 'again'))));

@@ -9,7 +9,7 @@ const kid = defineWorkflow<unknown>({ name: 'kid', run: async (ctx) => ctx.sleep
 function warnings(): { readonly log: Log; readonly of: string[] } {
   const of: string[] = [];
   const warn = (event: string, { kind, name }: { kind?: string; name?: string } = {}): void => {
-    if (event.endsWith(' without what it asked for')) of.push(`${kind ?? ''} ${name ?? ''}`);
+    if (event.endsWith(' without waiting for work that it requested')) of.push(`${kind ?? ''} ${name ?? ''}`);
   };
   return { log: { ...silentLog, warn: warn }, of };
 }
@@ -141,7 +141,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
     const { app, runId } = await started(flow, { reports: new WatchedServer() }, { log });
     const failure = await app.runToEnd(runId).then(String, (error: unknown) => (error as Error).message);
     expect(failure).toContain(
-      'the run ended without waiting for what it had just asked for, so it may never happen: ' +
+      'the run ended without waiting for work that it had just requested, which may never happen: ' +
         'step "notify", remote task "export", remote task "attach", child "kid", token "approval". Await it',
     );
     expect(of).toEqual(['step notify', 'remote task export', 'remote task attach', 'child kid', 'token approval']);
@@ -188,7 +188,7 @@ describe('what a workflow asks for on its last way and does not wait for (F05)',
     });
     const { app, runId } = await started(flow, {}, { log });
     const failure = await app.runToEnd(runId).then(String, (error: unknown) => (error as Error).message);
-    expect(failure).toContain('it may never happen: step "notify", child "kid". Await it');
+    expect(failure).toContain('which may never happen: step "notify", child "kid". Await it');
     expect(await app.runToEnd(runId, { allowDropped: true })).toEqual({ status: 'completed', result: 'won' });
     expect(of).toEqual(['step notify', 'child kid']);
     expect(ran).toBe(0);

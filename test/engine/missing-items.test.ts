@@ -72,14 +72,8 @@ async function waiting(): Promise<Lossy> {
 describe('a run of which an item is gone (F08)', () => {
   it.each([
     ['a signal that was taken', 'run#', 'i#signal-2-go-k', 'HISTORY_FORMAT_UNKNOWN', 'the signal signal-2-go-k "go"'],
-    [
-      'a commit between others',
-      'run#',
-      'h#0000000003',
-      'HISTORY_FORMAT_UNKNOWN',
-      'commit 3 of the history is not there',
-    ],
-    ['the last commits', 'run#', 'h#000000000', 'HISTORY_FORMAT_UNKNOWN', 'commit 1 of the history is not there'],
+    ['a commit between others', 'run#', 'h#0000000003', 'HISTORY_FORMAT_UNKNOWN', 'commit 3 of the history is missing'],
+    ['the last commits', 'run#', 'h#000000000', 'HISTORY_FORMAT_UNKNOWN', 'commit 1 of the history is missing'],
     ['a settlement that was taken', 'run#', 't#3', 'HISTORY_FORMAT_UNKNOWN', 'a settlement that is not there'],
     ['the token of a task that runs', 'run#', 't#4', 'HISTORY_FORMAT_UNKNOWN', 'a token that is not there'],
     ['a part of a large payload', 'blob#', '', 'PAYLOAD_UNREADABLE', 'chunks were found'],

@@ -79,7 +79,7 @@ describe('a server that answers a start only when its work is done (F62, F75)', 
       error: {
         code: 'REMOTE_TASK_TIMED_OUT',
         message:
-          'the start of remote task "write" on "reports" had no answer within 120 s (no answer): a task may run there',
+          'the start of remote task "write" on "reports" got no answer within 120 s (no answer): a task may be running there',
         details: { phase: 'start' },
       },
     });

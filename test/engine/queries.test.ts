@@ -69,14 +69,14 @@ describe('a query', () => {
     await app.settleDown();
     await expect(app.query(runId, 'other')).rejects.toMatchObject({
       code: 'QUERY_NOT_FOUND',
-      message: 'the workflow answers no query "other"; there is done, broken, big, later',
+      message: 'the workflow has no query "other"; it has done, broken, big, later',
     });
   });
 
   it.each([
     ['broken', 'query "broken" failed: no idea'],
     ['big', /^query "big" failed: /],
-    ['later', 'query "later" failed: its handler gave back a promise; a query answers at once'],
+    ['later', 'query "later" failed: its handler returned a promise; a query must answer synchronously'],
   ])('whose handler fails is an error of the caller alone: %s', async (name, message) => {
     const { app, runId } = await started(flow);
     await app.settleDown();

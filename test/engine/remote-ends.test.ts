@@ -153,7 +153,7 @@ describe('a remote task without an end', () => {
       result: {
         name: 'RemoteTaskTimedOut',
         code: 'REMOTE_TASK_TIMED_OUT',
-        message: 'remote task "export" on "reports" had no end within 21600 s',
+        message: 'remote task "export" on "reports" did not end within 21600 s',
         details: { server: 'reports', taskId: 'task-1', timeoutMs: 21_600_000 },
       },
     });

@@ -51,7 +51,7 @@ describe('a task that its server does not know', () => {
         result: {
           name: 'RemoteTaskLost',
           code: 'REMOTE_TASK_LOST',
-          message: '"reports" knows the remote task no longer: Task not found',
+          message: '"reports" no longer knows the remote task: Task not found',
           details: { server: 'reports', taskId: 'task-1', phase: 'run', state: 'missing' },
         },
       },
@@ -69,9 +69,7 @@ describe('a task that its server does not know', () => {
     await app.pass({ seconds: 15 });
     const why = await explainRun(app.deps, runId);
     expect(why.waits).toMatchObject([{ failedReads: 14, sightings: { of: 'missing', count: 2 } }]);
-    expect(formatWhy(why)).toContain(
-      '14 reads failed, its server says that it has no such task: 2 of 3 times in a row',
-    );
+    expect(formatWhy(why)).toContain('14 reads failed, the server does not know the task: 2 of 3 times in a row');
   });
 
   it.each<[string, PollReply | undefined]>([
@@ -109,7 +107,7 @@ describe('a task that its server does not know', () => {
       result: {
         name: 'RemoteTaskExpired',
         code: 'REMOTE_TASK_EXPIRED',
-        message: '"reports" kept the remote task for 1800 s and has it no longer',
+        message: '"reports" kept the remote task for 1800 s and no longer has it',
         details: { server: 'reports', taskId: 'task-1', phase: 'run', ttlMs: 1_800_000 },
       },
     });

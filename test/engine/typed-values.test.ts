@@ -151,7 +151,7 @@ describe('a question with a schema', () => {
     const bare = { '~standard': { version: 1, vendor: 'own', validate: (value: unknown) => ({ value }) } } as never;
     const { app, runId } = await started(aFlow(async (ctx) => ctx.ask({ message: 'May it go?', schema: bare })));
     expect(await app.runToEnd(runId)).toMatchObject({
-      error: { code: 'INPUT_INVALID', message: expect.stringContaining('written as JSON Schema') as string },
+      error: { code: 'INPUT_INVALID', message: expect.stringContaining('convertible to JSON Schema') as string },
     });
   });
 });

@@ -233,7 +233,7 @@ describe('a remote task', () => {
         status: 'failed',
         error: {
           code: 'REMOTE_TASK_TIMED_OUT',
-          message: 'remote task "export" on "reports" had no end within 86400 s',
+          message: 'remote task "export" on "reports" did not end within 86400 s',
           details: { server: 'reports', timeoutMs: 86_400_000 },
         },
       },

@@ -68,7 +68,7 @@ describe.each(versions)('a history of version %s', (version) => {
       error: { code: 'NONDETERMINISM', details: { recorded, asked } },
     });
     expect(replayed.kind === 'differs' && replayed.error.message).toContain(
-      `the history has ${recorded ?? ''}, the workflow now asks for ${asked ?? ''}. Deploy`,
+      `the history has ${recorded ?? ''}, but the workflow now asks for ${asked ?? ''}. Deploy`,
     );
   });
 });

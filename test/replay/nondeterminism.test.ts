@@ -12,7 +12,7 @@ import {
   type Run,
 } from './replaying.js';
 
-const advice = 'Deploy code that asks for the same waits in the same order; the run then goes on by itself.';
+const advice = 'Deploy code that asks for the same waits in the same order; the run then continues by itself.';
 
 describe('code that no longer fits its history blocks the run (S0-124, EN-11)', () => {
   const stepA = [runStarted(), stepRequested('1', 'a')];
@@ -107,7 +107,7 @@ describe('code that no longer fits its history blocks the run (S0-124, EN-11)', 
       kind: 'blocked',
       error: {
         code: 'NONDETERMINISM',
-        message: `wait ${waitId}: the history has ${recorded}, the workflow now asks for ${askedFor}. ${advice}`,
+        message: `wait ${waitId}: the history has ${recorded}, but the workflow now asks for ${askedFor}. ${advice}`,
         details: { waitId, recorded, asked: askedFor },
       },
     });

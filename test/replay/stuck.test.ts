@@ -17,8 +17,8 @@ const stuck = {
   error: {
     code: 'WORKFLOW_STUCK',
     message:
-      'the workflow waits, but for nothing of ctx: it awaits a promise of its own (a fetch, a timer, a file). ' +
-      'Move that work into ctx.step; after the deploy the run goes on by itself.',
+      'the workflow awaits a promise that is not from ctx (a fetch, a timer, a file). ' +
+      'Move that work into ctx.step and deploy; the run then continues by itself.',
   },
 };
 

@@ -25,21 +25,27 @@ export function addDevCommand(program: Command): void {
   program
     .command('dev')
     .description('run workflows on this machine')
-    .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', wholeNumberArgument(0, 65_535), 4_000)
-    .option('--config <file>', 'the configuration, whose default export is defineApp({ … })', 'outwait.config.ts')
-    .option('--state <folder>', 'where runs are kept', '.outwait')
+    .option('--port <number>', 'port on 127.0.0.1; 0 picks a free one', wholeNumberArgument(0, 65_535), 4_000)
+    .option('--config <file>', 'configuration, whose default export is defineApp({ … })', 'outwait.config.ts')
+    .option('--state <folder>', 'folder for the runs', '.outwait')
     .addOption(
-      new Option('--store <kind>', 'default: dynamodb where dynoxide is installed').choices(Object.keys(storeKinds)),
+      new Option('--store <kind>', 'default: dynamodb if dynoxide is installed, otherwise memory').choices(
+        Object.keys(storeKinds),
+      ),
     )
     .addOption(
-      new Option('--dynamodb-endpoint <url>', 'use a DynamoDB stand-in that runs already')
+      new Option('--dynamodb-endpoint <url>', 'use a DynamoDB stand-in that is already running')
         .argParser(urlArgument)
         .conflicts('store'),
     )
-    .option('--allow-origin <origin>', 'lets web pages from there use it; may be repeated', originsArgument)
-    .option('--events', 'print lifecycle events, one JSON object on a line')
+    .option(
+      '--allow-origin <origin>',
+      'allow web pages of this origin to use the API; may be repeated',
+      originsArgument,
+    )
+    .option('--events', 'print lifecycle events, one JSON object per line')
     .addOption(
-      new Option('--log-level <level>', 'of the log on stderr')
+      new Option('--log-level <level>', 'level of the log on stderr')
         .choices(['debug', 'info', 'warn', 'error'])
         .default('warn'),
     )
@@ -47,7 +53,7 @@ export function addDevCommand(program: Command): void {
 }
 
 async function runDev(flags: Flags): Promise<void> {
-  // First of all: a signal during the start must still end what was started.
+  // First, so that a signal during the start still stops what was started.
   const signalled = firstSignal();
   // Loaded here, so that the other commands start fast.
   const [{ startDev }, { createLog }, { logRejections }, { pino }] = await Promise.all([
@@ -81,7 +87,7 @@ async function runDev(flags: Flags): Promise<void> {
     throw error;
   }
   if (lost !== undefined) console.error(`outwait: ${lost.message}`);
-  // Idle connections to remote servers would keep the process for seconds.
+  // Exits explicitly: idle connections to remote servers would keep the process alive for seconds.
   process.exit(lost === undefined ? exitCodes.ok : exitCodes.failed);
 }
 

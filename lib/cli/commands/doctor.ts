@@ -14,10 +14,10 @@ interface Flags {
 
 export function addDoctorCommand(program: Command): void {
   withJson(program.command('doctor'))
-    .description('look at what local mode needs; the exit code is 1 when something is wrong')
-    .option('--port <number>', 'the port of outwait dev', wholeNumberArgument(0, 65_535), 4_000)
-    .option('--config <file>', 'the configuration', 'outwait.config.ts')
-    .option('--state <folder>', 'where runs are kept', '.outwait')
+    .description('check what local mode needs; the exit code is 1 if there is a problem')
+    .option('--port <number>', 'port of outwait dev', wholeNumberArgument(0, 65_535), 4_000)
+    .option('--config <file>', 'configuration', 'outwait.config.ts')
+    .option('--state <folder>', 'folder for the runs', '.outwait')
     .action(doctor);
 }
 

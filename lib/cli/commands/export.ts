@@ -11,7 +11,7 @@ import { printable } from '../printable.js';
 import { print } from '../output.js';
 import { readWholeHistory } from '../whole-history.js';
 
-/** Rows of a page, as many as a request may ask for. */
+/** Rows of a page: the maximum of the API. */
 const pageRows = 100;
 
 interface Flags extends CommonFlags {
@@ -24,18 +24,18 @@ interface Flags extends CommonFlags {
 export interface Exported {
   readonly folder: string;
   readonly histories: number;
-  /** Runs whose history the engine could not give, and what it said. */
+  /** Runs whose history could not be read, with the reason. */
   readonly failed: readonly { readonly runId: string; readonly reason: string }[];
 }
 
 export function addExportCommand(program: Command): void {
   common(program.command('export'))
-    .description('write the histories of runs into a folder, for outwait replay --from; they hold payloads')
-    .argument('<folder>', 'made if it is not there; it must be empty')
-    .addOption(new Option('--status <status>', 'of the runs').choices(listStatuses).default('running'))
+    .description('write the histories of runs to a folder, for outwait replay --from; they contain payloads')
+    .argument('<folder>', 'an empty folder; created if it is missing')
+    .addOption(new Option('--status <status>', 'status of the runs').choices(listStatuses).default('running'))
     .option('--workflow <name>', 'only runs of this workflow')
-    .option('--tag <name=value>', 'only runs with this tag; more than once: with all of them', tagsArgument)
-    .option('--limit <number>', 'most runs, the newest first', wholeNumberArgument(1, 100_000), 1_000)
+    .option('--tag <name=value>', 'only runs with this tag; if repeated, with all of them', tagsArgument)
+    .option('--limit <number>', 'maximum number of runs, newest first', wholeNumberArgument(1, 100_000), 1_000)
     .action(exportHistories);
 }
 
@@ -47,7 +47,7 @@ async function exportHistories(folder: string, flags: Flags): Promise<void> {
   for await (const { runId } of runsOf(client, flags)) {
     try {
       const history = await readWholeHistory(client, runId);
-      // What workflows are given is in it: for nobody but this user.
+      // Readable by this user only, since it contains payloads.
       await writeFile(join(folder, `${runId}.json`), `${JSON.stringify(history)}\n`, { mode: 0o600 });
       histories++;
     } catch (error) {
@@ -60,7 +60,7 @@ async function exportHistories(folder: string, flags: Flags): Promise<void> {
   if (failed.length > 0) process.exitCode = exitCodes.failed;
 }
 
-/** A history of an earlier export would be taken for one of a run that is under way. */
+/** Creates the folder, which must be empty: a history of an earlier export would be taken for a current one. */
 async function openEmpty(folder: string): Promise<void> {
   let names: readonly string[];
   try {
@@ -73,7 +73,7 @@ async function openEmpty(folder: string): Promise<void> {
     );
   }
   if (names.length > 0)
-    throw new CliError(`${folder} must be empty, it holds ${names.length} files or folders`, exitCodes.usage);
+    throw new CliError(`${folder} must be empty, but contains ${names.length} files or folders`, exitCodes.usage);
 }
 
 async function* runsOf(client: ApiClient, flags: Flags): AsyncGenerator<RunList['runs'][number]> {
@@ -86,14 +86,14 @@ async function* runsOf(client: ApiClient, flags: Flags): AsyncGenerator<RunList[
     if (cursor !== undefined) query.set('cursor', cursor);
     const page: RunList = await client.get<RunList>(`/runs?${query.toString()}`);
     for (const run of page.runs) {
-      // It becomes the name of a file, and whoever answers may not be an engine.
-      if (!isRunId(run.runId)) throw new CliError('the engine gave a run id that is none', exitCodes.failed);
+      // The id becomes a file name, and the server may not be an engine.
+      if (!isRunId(run.runId)) throw new CliError('the engine returned an invalid run id', exitCodes.failed);
       if (seen.has(run.runId)) continue;
       if (seen.size === flags.limit) return;
       seen.add(run.runId);
       yield run;
     }
-    // Always further on, whatever answers.
+    // Stops if the cursor does not move, whatever the server returns.
     cursor = page.cursor === cursor ? undefined : page.cursor;
   } while (cursor !== undefined);
 }

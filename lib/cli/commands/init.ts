@@ -7,8 +7,8 @@ import { projectFiles } from '../init-files.js';
 export function addInitCommand(program: Command, version: string): void {
   program
     .command('init')
-    .description('write a small project: one workflow with a remote call, and its test')
-    .argument('<folder>', 'new, or empty')
+    .description('write a small project: a workflow with a remote call, and its test')
+    .argument('<folder>', 'new or empty folder')
     .action((folder: string) => init(folder, version));
 }
 
@@ -22,7 +22,7 @@ async function init(folder: string, version: string): Promise<void> {
     for (const [path, content] of Object.entries(files)) {
       const file = join(root, path);
       await mkdir(dirname(file), { recursive: true });
-      // Never over a file that somebody else put there meanwhile.
+      // Never overwrites a file that was created meanwhile.
       await writeFile(file, content, { flag: 'wx' });
     }
   } catch (error) {
@@ -34,12 +34,12 @@ async function init(folder: string, version: string): Promise<void> {
     [
       ...Object.keys(files).map((path) => `wrote ${join(folder, path)}`),
       `next: cd ${folder} && npm install && npm test`,
-      `(while outwait is not on npm: npm pack in its clone, and npm install <clone>/outwait-${version}.tgz here)`,
+      `(until outwait is on npm: npm pack in its clone, then npm install <clone>/outwait-${version}.tgz here)`,
     ].join('\n'),
   );
 }
 
-/** What npm takes for a name, from the name of the folder. */
+/** Returns a valid package name from the name of the folder. */
 function packageNameOf(root: string): string {
   const name = basename(root)
     .toLowerCase()

@@ -11,12 +11,12 @@ import { common, type CommonFlags } from '../common-options.js';
 import { formatInputs } from '../format.js';
 import { print } from '../output.js';
 
-/** The commands for people who answer what runs ask. */
+/** Adds the commands for people who answer questions of runs. */
 export function addInputCommands(program: Command): void {
   common(program.command('inputs'))
     .description('list the questions that wait for a person')
-    .option('--limit <number>', 'most rows', wholeNumberArgument(1, 100), 20)
-    .option('--cursor <text>', 'from the page before', textArgument(2_048))
+    .option('--limit <number>', 'maximum number of rows', wholeNumberArgument(1, 100), 20)
+    .option('--cursor <text>', 'cursor of the previous page', textArgument(2_048))
     .action(list);
   common(program.command('answer'))
     .description('answer a question, once')
@@ -64,5 +64,5 @@ function answerOf({ content, accept, decline, cancel }: AnswerFlags): RemoteAnsw
   if (accept === true) return { action: 'accept' };
   if (decline === true) return { action: 'decline' };
   if (cancel === true) return { action: 'cancel' };
-  throw new CliError('say what to answer: --content <json>, --accept, --decline or --cancel', exitCodes.usage);
+  throw new CliError('expected --content <json>, --accept, --decline or --cancel', exitCodes.usage);
 }

@@ -13,13 +13,13 @@ interface Flags {
 export function addLintCommand(program: Command): void {
   withJson(program.command('lint'))
     .description(
-      'find what would make a workflow differ on replay: clock, chance, timers, network, environment, waits that nobody awaits',
+      'find code that makes a workflow differ on replay: clocks, randomness, timers, network, environment, waits that are not awaited',
     )
     .argument('[files...]', 'files and folders; default: this folder')
     .addHelpText(
       'after',
-      '\nThe exit code is 1 when something is found, 2 when a file cannot be read. A line after the comment\n' +
-        '// outwait-disable-next-line <rule> is left alone for that rule.',
+      '\nThe exit code is 1 if there are findings, 2 if a file cannot be read. The comment\n' +
+        '// outwait-disable-next-line <rule> disables a rule for the next line.',
     )
     .action(lint);
 }
@@ -42,7 +42,7 @@ async function lint(paths: readonly string[], flags: Flags): Promise<void> {
   if (findings.length > 0) process.exitCode = exitCodes.failed;
 }
 
-/** What was named cannot be looked at: that is neither clean nor a finding. */
+/** Reads files. An unreadable one is a usage error: it is neither clean nor a finding. */
 async function readable<Result>(read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();

@@ -11,28 +11,30 @@ import { formatHistory, formatList, formatRun, formatWaits, formatWhy } from '..
 import { print } from '../output.js';
 import { readWholeHistory } from '../whole-history.js';
 
-/** The commands that change nothing. */
+/** Adds the commands that change nothing. */
 export function addReadCommands(program: Command): void {
   common(program.command('list'))
     .description('list runs')
     .addOption(new Option('--status <status>').choices(listStatuses))
     .option('--workflow <name>', 'only runs of this workflow')
-    .option('--tag <name=value>', 'only runs with this tag; more than once: with all of them', tagsArgument)
-    .option('--limit <number>', 'most rows', wholeNumberArgument(1, 100), 20)
-    .option('--cursor <text>', 'from the page before', textArgument(2_048))
+    .option('--tag <name=value>', 'only runs with this tag; if repeated, with all of them', tagsArgument)
+    .option('--limit <number>', 'maximum number of rows', wholeNumberArgument(1, 100), 20)
+    .option('--cursor <text>', 'cursor of the previous page', textArgument(2_048))
     .action(list);
   common(program.command('show'))
     .description('show a run and what it waits for')
     .argument('<runId>', 'id of the run', runIdArgument)
     .action(show);
   common(program.command('why'))
-    .description('say why a run is where it is')
+    .description('explain why a run is in its current state')
     .argument('<runId>', 'id of the run', runIdArgument)
     .action(why);
   common(program.command('waits'))
-    .description('list the waits that somebody outside may settle; --json also gives their tokens')
-    .option('--run <runId>', 'only those of this run', runIdArgument)
-    .addOption(new Option('--after <text>', 'from the page before').argParser(textArgument(256)).conflicts('run'))
+    .description('list the waits that can be settled from outside; --json also prints their tokens')
+    .option('--run <runId>', 'only waits of this run', runIdArgument)
+    .addOption(
+      new Option('--after <text>', 'value from the previous page').argParser(textArgument(256)).conflicts('run'),
+    )
     .action(waits);
   common(program.command('history'))
     .description('show the events of a run')

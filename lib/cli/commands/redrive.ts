@@ -25,22 +25,22 @@ interface Flags {
 
 export interface Redriven {
   readonly queue: string;
-  /** About so many waited in its dead-letter queue. */
+  /** Approximate number of messages in its dead-letter queue. */
   readonly deadLetters: number;
   readonly moved: number;
 }
 
 export function addRedriveCommand(program: Command): void {
   withJson(program.command('redrive'))
-    .description('move what waits in the dead-letter queues of a deployment on AWS back into its queues')
-    .addOption(new Option('--queue <name>', 'only of this queue').choices(queueNames))
-    .option('--dry-run', 'only say how much waits there')
-    .option('--limit <number>', 'most messages of each queue', wholeNumberArgument(1, 100_000), 1_000)
-    .addOption(new Option('--sqs-endpoint <url>', 'ask an SQS stand-in instead of AWS').argParser(urlArgument))
+    .description('move messages from the dead-letter queues of a deployment on AWS back into its queues')
+    .addOption(new Option('--queue <name>', 'only messages of this queue').choices(queueNames))
+    .option('--dry-run', 'only count the messages')
+    .option('--limit <number>', 'maximum number of messages per queue', wholeNumberArgument(1, 100_000), 1_000)
+    .addOption(new Option('--sqs-endpoint <url>', 'use an SQS stand-in instead of AWS').argParser(urlArgument))
     .addHelpText(
       'after',
-      `\nThe queues are those of ${Object.values(queues).join(', ')}, credentials and region\n` +
-        'those of the AWS SDK. No run needs this: the sweep finds what a lost message was about within a minute.',
+      `\nThe URLs of the queues are read from ${Object.values(queues).join(', ')},\n` +
+        'credentials and region as by the AWS SDK. No run needs this:\nthe sweep does the work of a lost message within a minute.',
     )
     .action(redriveQueues);
 }
@@ -74,16 +74,16 @@ function urlOf(queue: QueueName): string {
   const url = process.env[name] ?? '';
   if (!URL.canParse(url))
     throw new CliError(
-      `${name} must be the URL of the ${queue} queue, it is ${url === '' ? 'not set' : 'none'}`,
+      `${name} must be the URL of the ${queue} queue, but is ${url === '' ? 'not set' : 'not a URL'}`,
       exitCodes.usage,
     );
   return url;
 }
 
-/** Messages of the SDK hold addresses and account numbers. */
+/** Returns the reason without messages of the SDK, which contain addresses and account numbers. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  return error.name === 'EngineError' ? error.message : `SQS refuses or cannot be reached (${error.name})`;
+  return error.name === 'EngineError' ? error.message : `SQS refused the request or cannot be reached (${error.name})`;
 }
 
 function formatRedriven(queues: readonly Redriven[]): string {

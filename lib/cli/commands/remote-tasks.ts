@@ -9,15 +9,15 @@ import { common, type CommonFlags } from '../common-options.js';
 import { formatRemoteTasks } from '../format.js';
 import { print } from '../output.js';
 
-/** The commands that look after tasks on remote servers. */
+/** Adds the commands that manage tasks on remote servers. */
 export function addRemoteCommands(program: Command): void {
-  const remote = program.command('remote').description('look after tasks on remote servers');
+  const remote = program.command('remote').description('manage tasks on remote servers');
   common(remote.command('ls'))
-    .description('list the remote tasks of runs under way, or those that nobody waits for')
-    .option('--orphaned', 'tasks that may be running and that no run waits for any more')
-    .option('--server <name>', 'only those on this server', nameArgument)
-    .option('--limit <number>', 'most rows, with --orphaned', wholeNumberArgument(1, 100), 20)
-    .option('--after <text>', 'from the page before', textArgument(2_048))
+    .description('list the remote tasks of runs under way, or tasks that no run waits for')
+    .option('--orphaned', 'only tasks that may be running and that no run waits for')
+    .option('--server <name>', 'only tasks on this server', nameArgument)
+    .option('--limit <number>', 'maximum number of rows, with --orphaned', wholeNumberArgument(1, 100), 20)
+    .option('--after <text>', 'value from the previous page', textArgument(2_048))
     .action(list);
   common(remote.command('cancel'))
     .description('ask the server to cancel a remote task')
@@ -25,7 +25,7 @@ export function addRemoteCommands(program: Command): void {
     .argument('<waitId>', 'number of the wait', waitIdArgument)
     .action(cancel);
   common(remote.command('poll'))
-    .description('have a remote task read now')
+    .description('read a remote task now')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
     .action(poll);
@@ -56,11 +56,11 @@ async function cancel(runId: string, waitId: string, flags: CommonFlags): Promis
   if (!answer.cancelled) process.exitCode = exitCodes.failed;
 }
 
-const whyNot = { refused: 'refuses', unanswered: 'gave no usable answer' } as const;
+const whyNot = { refused: 'refused', unanswered: 'gave no usable answer' } as const;
 
 async function poll(runId: string, waitId: string, flags: CommonFlags): Promise<void> {
   const path = `/runs/${runId}/waits/${waitId}/poll`;
   const answer = await new ApiClient(flags).post<{ readonly accepted: boolean }>(path, {});
-  print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: nobody waits for the task any more'));
+  print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: the run no longer waits for the task'));
   if (!answer.accepted) process.exitCode = exitCodes.failed;
 }

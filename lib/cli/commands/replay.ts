@@ -20,31 +20,32 @@ interface Flags {
   readonly from?: readonly string[];
 }
 
-/** What came of one file. */
+/** Result for one file. */
 export interface ReplayedFile {
   readonly file: string;
   readonly kind: ReplayedHistory['kind'] | 'unreadable';
-  /** Missing where the file holds no history. */
+  /** Missing if the file is not a history. */
   readonly runId?: string;
   readonly workflow?: string;
   readonly version?: string;
-  /** Why it does not fit, or cannot be read. */
+  /** Why the history does not fit, or cannot be read. */
   readonly error?: StoredError;
 }
 
 export function addReplayCommand(program: Command): void {
   withJson(program.command('replay'))
-    .description('does the code of the configuration fit exported histories? runs no step and calls nobody')
-    .argument('[file]', 'what outwait history <runId> --json printed')
-    .option('--from <paths...>', 'instead of one file: all in these files and folders, with a summary')
-    .option('--config <file>', 'the configuration', 'outwait.config.ts')
-    .addHelpText('after', '\nThe exit code is 1 when a history does not fit, 2 when a path cannot be looked at.')
+    .description(
+      'check whether the code of the configuration fits exported histories; runs no step and calls no server',
+    )
+    .argument('[file]', 'output of outwait history <runId> --json')
+    .option('--from <paths...>', 'instead of one file: all histories in these files and folders, with a summary')
+    .option('--config <file>', 'configuration', 'outwait.config.ts')
+    .addHelpText('after', '\nThe exit code is 1 if a history does not fit, 2 if a path cannot be read.')
     .action(replay);
 }
 
 async function replay(file: string | undefined, flags: Flags, command: Command): Promise<void> {
-  if (file !== undefined && flags.from !== undefined)
-    command.error('error: a file and --from cannot be given together');
+  if (file !== undefined && flags.from !== undefined) command.error('error: a file and --from cannot be combined');
   if (file !== undefined) await replayOne(file, flags);
   else if (flags.from !== undefined) await replayAll(flags.from, flags);
   else command.error("error: missing required argument 'file', or --from");
@@ -65,7 +66,7 @@ async function replayAll(paths: readonly string[], flags: Flags): Promise<void> 
   const files = await historyFiles(paths);
   const results = await withReplay(flags.config, async (replayWith) => {
     const replayed: ReplayedFile[] = [];
-    // One after the other: a folder may hold more than fits into memory at a time.
+    // Replayed one at a time: the histories of a folder may not fit into memory together.
     for (const file of files) replayed.push(await replayFile(file, replayWith));
     return replayed;
   });
@@ -96,7 +97,7 @@ async function replayFile(file: string, replayWith: ReplayWith): Promise<Replaye
   };
 }
 
-/** The configuration is bundled and loaded once. @throws CliError when it cannot be */
+/** Bundles and loads the configuration once. @throws CliError if that fails */
 async function withReplay<Result>(
   configFile: string,
   use: (replayWith: ReplayWith) => Promise<Result>,
@@ -119,7 +120,7 @@ async function withReplay<Result>(
   }
 }
 
-/** How many fit, by workflow and version, then each that does not. */
+/** Returns how many histories fit, by workflow and version, followed by each that does not. */
 function formatReplays(results: readonly ReplayedFile[]): string {
   if (results.length === 0) return 'no histories';
   const groups = new Map<string, ReplayedFile[]>();

@@ -23,12 +23,12 @@ import { getWhenThere } from '../next-run.js';
 import { print } from '../output.js';
 import { value } from '../table.js';
 
-/** Between two looks at a run that is waited for. */
+/** Interval between two reads of a run that `--wait` waits for. */
 const waitIntervalMs = 300;
-/** An engine that restarts is back within this. */
+/** Longest time without an answer, for example while the engine restarts. */
 const unreachableMaxMs = 60_000;
 
-/** The commands that ask something of a run. */
+/** Adds the commands that start runs and send requests to them. */
 export function addRunCommands(program: Command): void {
   addStartCommand(program);
   addControlCommands(program);
@@ -41,43 +41,46 @@ function addStartCommand(program: Command): void {
     .description('start a run')
     .argument('<workflow>', 'name of the workflow')
     .option('--input <json>', 'input of the workflow', jsonArgument)
-    .option('--key <key>', 'a second start with the same key is the same run', keyArgument)
-    .option('--id <id>', 'your own id: at most one run of it is under way', keyArgument)
+    .option('--key <key>', 'idempotency key: a second start with the same key returns the same run', keyArgument)
+    .option('--id <id>', 'your own id, under which at most one run is under way', keyArgument)
     .addOption(
-      new Option('--when-running <policy>', 'with --id, when a run of it is under way').choices([
+      new Option('--when-running <policy>', 'with --id, if a run with this id is under way').choices([
         'useExisting',
         'fail',
         'terminate',
       ]),
     )
     .addOption(
-      new Option('--when-ended <policy>', 'with --id, when the last run of it has ended').choices([
+      new Option('--when-ended <policy>', 'with --id, if the last run with this id has ended').choices([
         'startNew',
         'useExisting',
         'fail',
       ]),
     )
-    .option('--tag <name=value>', 'for lists; may be given more than once', tagsArgument)
+    .option('--tag <name=value>', 'tag for lists; may be repeated', tagsArgument)
     .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
     .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
-    .option('--wait', 'wait for its end, and that of what it goes on as; the exit code is 1 unless it completes')
+    .option(
+      '--wait',
+      'wait until the run ends, including runs that it continues as; the exit code is 1 unless it completes',
+    )
     .action(start);
 }
 
 function addControlCommands(program: Command): void {
   for (const kind of ['cancel', 'terminate'] as const) {
     common(program.command(kind))
-      .description(kind === 'cancel' ? 'ask a run to stop; it may clean up' : 'end a run without asking it')
+      .description(kind === 'cancel' ? 'cancel a run, which may clean up first' : 'end a run without cleanup')
       .argument('<runId>', 'id of the run', runIdArgument)
-      .option('--reason <text>', 'kept with the run', textArgument(1_000))
+      .option('--reason <text>', 'reason, stored with the run', textArgument(1_000))
       .action((runId: string, flags: CommonFlags & { readonly reason?: string }) =>
         ask(flags, `/runs/${runId}/${kind}`, { reason: flags.reason }),
       );
   }
   for (const [kind, description] of [
-    ['pause', 'let a run start nothing new, for at most 24 hours'],
-    ['resume', 'let a paused run go on'],
-    ['retry-now', 'try at once what waits for its next attempt'],
+    ['pause', 'pause a run: it starts nothing new for at most 24 hours'],
+    ['resume', 'continue a paused run'],
+    ['retry-now', 'retry now what waits for its next attempt'],
   ] as const) {
     common(program.command(kind))
       .description(description)
@@ -88,29 +91,27 @@ function addControlCommands(program: Command): void {
 
 function addMessageCommands(program: Command): void {
   common(program.command('signal'))
-    .description('give a run a signal')
+    .description('send a signal to a run')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<name>', 'name of the signal', nameArgument)
-    .option('--payload <json>', 'what the workflow is given', jsonArgument)
-    .option('--key <key>', 'a second signal of that name with the same key is the same signal', keyArgument)
+    .option('--payload <json>', 'payload of the signal', jsonArgument)
+    .option('--key <key>', 'idempotency key: a second signal with the same name and key is ignored', keyArgument)
     .action(signal);
   common(program.command('query'))
-    .description('ask the workflow of a run')
+    .description('query the workflow of a run')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<name>', 'name of the query', nameArgument)
-    .option('--input <json>', 'what the query is given', jsonArgument)
+    .option('--input <json>', 'input of the query', jsonArgument)
     .action(query);
 }
 
 function addSettleCommand(program: Command): void {
   common(program.command('settle'))
-    .description('end a wait of a run by hand: a remote task, a token, a child (outwait why lists them)')
+    .description('settle a wait of a run by hand: a remote task, a token, a child (outwait why lists them)')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
-    .addOption(
-      new Option('--output <json>', 'the result that the workflow is given').argParser(jsonArgument).conflicts('error'),
-    )
-    .option('--error <text>', 'fail the wait', textArgument(4_000))
+    .addOption(new Option('--output <json>', 'result of the wait').argParser(jsonArgument).conflicts('error'))
+    .option('--error <text>', 'error with which the wait fails', textArgument(4_000))
     .action(settle);
 }
 
@@ -131,27 +132,27 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
   const client = new ApiClient(flags);
   const started = await client.post<{ readonly runId: string; readonly deduplicated?: boolean }>(
     '/runs',
-    // JSON leaves out what is undefined.
+    // JSON omits undefined properties.
     { workflow, input, key, id, whenRunning, whenEnded, tags, delay, timeout },
   );
   if (flags.wait !== true) {
     print(flags, started, () => started.runId);
     return;
   }
-  // At once, so that whoever gives up waiting has it. JSON is one document, printed at the end.
+  // Printed at once, in case the person stops waiting. JSON is one document, printed at the end.
   if (flags.json !== true) print(flags, started, () => started.runId);
   const run = await waitForEnd(client, started.runId);
-  // Both ids, where the run has gone on as another one.
+  // Prints both ids if the run continued as another one.
   const isOther = run.runId !== started.runId;
   const answer = isOther ? { ...run, startedRunId: started.runId } : run;
   print(flags, answer, () => {
     const end = run.outcome === undefined ? run.status : formatOutcome(run.outcome);
-    return isOther ? `went on as ${run.runId}\n${end}` : end;
+    return isOther ? `continued as ${run.runId}\n${end}` : end;
   });
   if (run.status !== 'completed') process.exitCode = exitCodes.failed;
 }
 
-/** The run at its end; where it goes on as others, the last of them at its end. */
+/** Waits for the end of a run, or of the last run that it continues as, and returns it. */
 async function waitForEnd(client: ApiClient, startedRunId: string): Promise<RunView> {
   let runId = startedRunId;
   let unreachableSinceMs: number | undefined;
@@ -175,7 +176,7 @@ async function waitForEnd(client: ApiClient, startedRunId: string): Promise<RunV
   }
 }
 
-/** A request that a run accepts as long as its outcome is open. */
+/** Sends a request that a run accepts until its outcome is fixed. */
 async function ask(flags: CommonFlags, path: string, body: object): Promise<void> {
   const answer = await new ApiClient(flags).post<Accepted>(path, body);
   print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: the run has ended'));
@@ -205,7 +206,7 @@ async function settle(
   command: Command,
 ): Promise<void> {
   const { output, error } = flags;
-  if (output === undefined && error === undefined) command.error('error: one of --output and --error is needed');
+  if (output === undefined && error === undefined) command.error('error: either --output or --error is required');
   const body = error === undefined ? { output: { result: output } } : { error };
   const answer = await new ApiClient(flags).post<SettleResult>(`/runs/${runId}/waits/${waitId}/settle`, body);
   print(flags, answer, () => (answer.settled ? 'settled' : `not settled: ${answer.reason}`));

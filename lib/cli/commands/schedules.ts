@@ -7,11 +7,11 @@ import { formatSchedule, formatSchedules } from '../format.js';
 import { print } from '../output.js';
 
 export function addScheduleCommands(program: Command): void {
-  const schedules = program.command('schedules').description('the schedules of the configuration');
-  common(schedules.command('list')).description('how each schedule stands').action(list);
+  const schedules = program.command('schedules').description('manage the schedules of the configuration');
+  common(schedules.command('list')).description('list the schedules with their state').action(list);
   for (const [kind, description] of [
-    ['pause', 'let a schedule start nothing until it is resumed'],
-    ['resume', 'let a schedule go on with its next tick'],
+    ['pause', 'pause a schedule: it starts nothing until it is resumed'],
+    ['resume', 'continue a schedule with its next tick'],
   ] as const) {
     common(schedules.command(kind))
       .description(description)

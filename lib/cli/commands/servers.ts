@@ -7,7 +7,7 @@ import { print } from '../output.js';
 
 export function addServersCommand(program: Command): void {
   common(program.command('servers'))
-    .description('how the remote servers stand, as the workers see them')
+    .description('list the remote servers with their state, as the workers see them')
     .action(servers);
 }
 

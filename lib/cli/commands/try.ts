@@ -15,23 +15,23 @@ interface Flags extends TryFlags {
 
 export function addTryCommand(program: Command): void {
   withJson(program.command('try'))
-    .description('look at a remote server, and with --tool, --skill or --message make one real call; needs no engine')
-    .argument('<server>', 'the name of a server of the configuration, or a URL')
-    .option('--config <file>', 'the configuration, for a name', 'outwait.config.ts')
-    .addOption(new Option('--protocol <protocol>', 'of a URL; default: found out').choices(remoteProtocols))
+    .description('inspect a remote server and, with --tool, --skill or --message, make one real call; needs no engine')
+    .argument('<server>', 'name of a server in the configuration, or a URL')
+    .option('--config <file>', 'configuration, for a name', 'outwait.config.ts')
+    .addOption(new Option('--protocol <protocol>', 'protocol of a URL; default: detected').choices(remoteProtocols))
     .addOption(new Option('--tool <name>', 'call this tool (MCP)').conflicts(['skill', 'message']))
     .addOption(new Option('--skill <id>', 'use this skill (A2A)').conflicts(['tool', 'message']))
     .addOption(new Option('--message <text>', 'send this message (A2A)').conflicts(['tool', 'skill', 'arguments']))
-    .option('--arguments <json>', 'of the tool or skill, a JSON object', jsonArgument)
+    .option('--arguments <json>', 'arguments of the tool or skill, a JSON object', jsonArgument)
     .option(
       '--timeout <json>',
-      'give up after this long, the answer to the start included, and cancel the task',
+      'give up after this time, including the reply to the start, and cancel the task',
       durationArgument,
       { minutes: 10 },
     )
     .addHelpText(
       'after',
-      '\nThe exit code is 1 when the server cannot be called, or the call did not end well. Ctrl-C cancels the task.',
+      '\nThe exit code is 1 if the server cannot be called or the call does not complete. Ctrl-C cancels the task.',
     )
     .action(trial);
 }
@@ -50,11 +50,13 @@ function problemWithUrl(target: string): string | undefined {
   if (!URL.canParse(target)) return `${JSON.stringify(target)} is not a URL`;
   const { username, password } = new URL(target);
   if (username === '' && password === '') return undefined;
-  return 'a URL with user info is not taken; put the server into a configuration, with auth';
+  return 'a URL with user info is not supported; put the server into a configuration, with auth';
 }
 
 function problemWithName({ protocol }: Flags): string | undefined {
-  return protocol === undefined ? undefined : '--protocol is for a URL; the configuration says what its servers speak';
+  return protocol === undefined
+    ? undefined
+    : '--protocol is for a URL; a configured server has its protocol in the configuration';
 }
 
 function requestOf(flags: Flags, command: Command): RemoteRequest | undefined {

@@ -5,14 +5,14 @@ import type { TypesFlags } from '../write-types.js';
 export function addTypesCommand(program: Command): void {
   withJson(program.command('types'))
     .description('write types from the tools and skills of the servers, so that the compiler checks ctx.callRemoteTask')
-    .argument('[servers...]', 'names in the configuration; default: all. Of the others nothing but the name is known')
-    .option('--config <file>', 'the configuration', 'outwait.config.ts')
+    .argument('[servers...]', 'servers to read, by name; default: all. Of the others only the names are written')
+    .option('--config <file>', 'configuration', 'outwait.config.ts')
     .option('--out <file>', 'default: outwait.servers.d.ts beside the configuration')
-    .option('--check', 'write nothing; say what has changed since the file was written')
+    .option('--check', 'write nothing; print what has changed since the file was written')
     .addHelpText(
       'after',
-      '\nThe exit code is 1 when a server does not say what it offers, or with --check when the file is another.\n' +
-        'Nothing is called, and needs no engine. The compiler must be given the file: see "include" of tsconfig.json.',
+      '\nThe exit code is 1 if a server does not say what it offers, or with --check if the file is out of date.\n' +
+        'Calls no tool and needs no engine. The compiler must know the file: see "include" in tsconfig.json.',
     )
     .action(async (servers: readonly string[], flags: TypesFlags) => {
       // Loaded here, so that the other commands start fast.

@@ -7,13 +7,13 @@ import { common, type CommonFlags } from '../common-options.js';
 import { formatNews } from '../format.js';
 import { print } from '../output.js';
 
-/** Seconds of one question: the routes of a deployment answer within 30. */
+/** Long-polling time in seconds: a route of a deployment must respond within 30. */
 const waitS = 20;
 
 export function addWatchCommand(program: Command): void {
   common(program.command('watch'))
     .description(
-      'follow a run, and what it goes on as, until it ends: its events, and what its remote tasks say of their progress',
+      'follow a run, and the runs that it continues as, until the end: its events, and the progress of its remote tasks',
     )
     .argument('<runId>', 'id of the run', runIdArgument)
     .action(watch);

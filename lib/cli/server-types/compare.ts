@@ -1,9 +1,9 @@
-// What differs between two files of types, in the words of the app: servers, tools, skills. Pure.
+// Compares two files of types by servers, tools and skills. Pure.
 
 const changesMax = 50;
 const linesMax = 6;
 
-/** Lines of `outwait types --check`, such as `+ reports: tool "ping"`; empty if the files say the same. */
+/** Returns lines of `outwait types --check`, such as `+ reports: tool "ping"`; empty if the files do not differ. */
 export function changesBetween(before: string, after: string): readonly string[] {
   const [was, is] = [plain(before), plain(after)];
   if (was === is) return [];
@@ -14,17 +14,17 @@ export function changesBetween(before: string, after: string): readonly string[]
     if (to === undefined) return [`- ${key}`];
     return from.join('\n') === to.join('\n') ? [] : [`~ ${key}`, ...changedLines(from, to)];
   });
-  if (changes.length === 0) return ['~ another form of the file'];
+  if (changes.length === 0) return ['~ different format of the file'];
   const more = changes.length - changesMax;
-  return more > 0 ? [...changes.slice(0, changesMax), `… ${more} lines more`] : changes;
+  return more > 0 ? [...changes.slice(0, changesMax), `… ${more} more lines`] : changes;
 }
 
-/** Line ends as git may have left them. */
+/** Normalizes line ends, which git may have changed. */
 function plain(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }
 
-/** The lines of each server, tool and skill, found by their indentation, which the file always has. */
+/** Returns the lines of each server, tool and skill, recognized by the indentation, which is always the same. */
 function entriesIn(text: string): ReadonlyMap<string, readonly string[]> {
   const entries = new Map<string, string[]>();
   let [server, kind, lines]: [string, string, string[]] = ['', '', []];
@@ -37,7 +37,7 @@ function entriesIn(text: string): ReadonlyMap<string, readonly string[]> {
       entries.set(`server ${server}`, lines);
     } else if (indent.length === 6) kind = name === 'tools' ? 'tool' : 'skill';
     else if (indent.length === 8) entries.set(`${server}: ${kind} ${name}`, lines);
-    // The end of an entry: what follows belongs to the next one.
+    // End of an entry: the following lines belong to the next one.
     const isHead = indent.length === 4 || indent.length === 6 || line.startsWith('  interface ');
     if (isHead || /^( {4}| {6}| {8})(\};|.*: \{\};)$/.test(line)) lines = [];
   }
@@ -48,5 +48,5 @@ function changedLines(from: readonly string[], to: readonly string[]): readonly 
   const gone = from.filter((line) => !to.includes(line)).map((line) => `    - ${line}`);
   const come = to.filter((line) => !from.includes(line)).map((line) => `    + ${line}`);
   const lines = [...gone, ...come];
-  return lines.length > linesMax ? [...lines.slice(0, linesMax), `    … ${lines.length - linesMax} lines more`] : lines;
+  return lines.length > linesMax ? [...lines.slice(0, linesMax), `    … ${lines.length - linesMax} more lines`] : lines;
 }

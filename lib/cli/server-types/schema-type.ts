@@ -1,46 +1,49 @@
-// JSON Schema as a type of TypeScript. Pure. The schema is a stranger's: whatever text of it comes out has been quoted, and
-// nothing is fetched. What has no form as a type is left wide: what a call is given is never narrowed but for unknown names.
+// Converts JSON Schema to a TypeScript type. Pure. The schema is untrusted: all of its text in the output is quoted,
+// and nothing is fetched. What TypeScript cannot express becomes a wider type: valid arguments are never rejected,
+// except for names that the schema does not declare.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { docComment, nameText, quoted } from './text.js';
 
-/** Schemas within one schema, each counted as often as it is referred to. */
+/** Most schemas within one schema, each counted as often as it is referenced. */
 const partsMax = 2_000;
 const depthMax = 24;
 const enumMax = 200;
-/** Names and texts of literals; longer ones are left out of a type. */
+/** Longest name or string literal in a type; longer ones are left out. */
 const literalMaxChars = 256;
 const typeMaxChars = 32_768;
 
 export interface TypeOptions {
-  /** Arguments are what the author gives, the output what the server does. */
+  /** Arguments come from the author, the output from the server. */
   readonly of: 'arguments' | 'output';
-  /** Spaces before the line that the type begins in. */
+  /** Indentation of the line in which the type begins. */
   readonly indent: number;
 }
 
 export interface SchemaType {
   readonly text: string;
-  /** The schema says nothing, or nothing that a type can. */
+  /** Whether the schema allows anything, or cannot be expressed as a type. */
   readonly isAnything: boolean;
 }
 
 interface Walk extends TypeOptions {
   readonly root: JsonValue;
   readonly budget: { parts: number };
-  /** References under way. */
+  /** References that are being resolved. */
   readonly open: ReadonlySet<string>;
   readonly depth: number;
 }
 
-/** `level`: what binds as loosely as its name says, and needs brackets inside of what binds tighter. */
+/** `level`: the operator of the text, which needs brackets inside an operator that binds tighter. */
 interface Piece extends SchemaType {
   readonly level: 'one' | 'array' | 'and' | 'or';
 }
 
 class TooLarge extends Error {}
 
-/** The type of what fits `schema`. One that is too large is any value, and says so in a comment. */
+/**
+ * Returns the type of values that match `schema`; any value, with a comment that says so, if the schema is too large.
+ */
 export function schemaType(schema: JsonValue, options: TypeOptions): SchemaType {
   const walk: Walk = { ...options, root: schema, budget: { parts: partsMax }, open: new Set(), depth: 0 };
   try {
@@ -70,7 +73,7 @@ function pieceOf(schema: JsonValue | undefined, walk: Walk): Piece {
   return nullable === true && !all.isAnything ? union([all, one('null')], walk) : all;
 }
 
-/** A reference within the schema. One that leads elsewhere is not followed, and one that comes back to itself but once. */
+/** Resolves a reference within the schema. External references are not followed, recursive ones only once. */
 function referred(ref: string, walk: Walk): Piece {
   const target = ref.startsWith('#') ? pointedAt(walk.root, ref.slice(1)) : undefined;
   if (target === undefined) return anything(walk, 'a reference that is not followed');
@@ -98,7 +101,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What the schema says itself, but for its references and choices. */
+/** Returns the type of the schema's own keywords, without references and choices. */
 function ownPiece(schema: JsonObject, walk: Walk): Piece {
   if (schema['const'] !== undefined) return literal(schema['const'], walk);
   const values = list(schema['enum']);
@@ -175,16 +178,16 @@ function objectPiece(schema: JsonObject, walk: Walk): Piece {
     return doc === undefined ? [member] : [`${pad}${doc}`, member];
   });
   const { additionalProperties: more = false, patternProperties } = schema;
-  // With members beside it, no other type would hold for all of them.
+  // `unknown`, because an index signature must hold for the named members too.
   if (more !== false || patternProperties !== undefined) lines.push(`${pad}[name: string]: unknown;`);
   return one(`{\n${lines.join('\n')}\n${' '.repeat(walk.indent)}}`);
 }
 
-/** An object without named members. */
+/** Returns the type of an object without named members. */
 function mapPiece(schema: JsonObject, isNamed: boolean, walk: Walk): Piece {
   const { additionalProperties: more, patternProperties } = schema;
   const isClosed = patternProperties === undefined && (more === false || (more === undefined && isNamed));
-  // Says that a tool takes no arguments; deeper inside it would only get in the way of other parts.
+  // Only at the top, for a tool without arguments: deeper it would conflict with other parts.
   if (isClosed && walk.of === 'arguments' && walk.depth === 1) return one('Record<string, never>');
   const each = more === undefined || isClosed || patternProperties !== undefined ? anything(walk) : pieceOf(more, walk);
   return one(`{ [name: string]: ${each.text} }`);
@@ -208,7 +211,7 @@ function intersection(pieces: readonly Piece[], walk: Walk): Piece {
   const all = pieces.filter(({ isAnything }) => !isAnything);
   const some = all.filter(({ text }) => text !== bare && text !== 'Record<string, never>');
   const said = some.length > 0 ? some : all;
-  // A piece that says why comes first.
+  // Prefers a piece that says why.
   if (said.length === 0) return pieces.find(({ text }) => text.includes('/*')) ?? anything(walk);
   return joined(said, 'and');
 }
@@ -227,7 +230,7 @@ function one(text: string): Piece {
   return { text, level: 'one', isAnything: false };
 }
 
-/** Any value. `why`: in words of ours. */
+/** Returns the type of any value. `why` must be our own text, not the server's. */
 function anything({ of }: TypeOptions, why?: string): Piece {
   const text = of === 'arguments' ? 'unknown' : 'JsonValue';
   return { text: why === undefined ? text : `${text} /* ${why} */`, level: 'one', isAnything: true };

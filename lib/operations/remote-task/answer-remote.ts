@@ -8,7 +8,7 @@ import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { pollAt } from '../wake.js';
 
-/** After an answer the task is looked at again this soon. */
+/** Delay of the first read of the task after an answer. */
 export const pollAfterAnswerMs = 5_000;
 
 /** The call whose server asked, and its token. */

@@ -4,7 +4,7 @@ import { recordHandle } from './record-handle.js';
 import { callKeyOf } from '../../replay/call-key.js';
 import { failAsAmbiguous, type StartAttempt, type StartResult } from './start-attempt.js';
 
-/** Waits before a server is asked for the task of a start of unknown fate: it may still be making one. */
+/** Delays before a server is asked for the task of a lost start: it may still be creating the task. */
 const startProbeDelaysMs: readonly number[] = [2_000, 8_000, 30_000];
 
 /** Handles a start of unknown fate that must not be repeated: looks for its task if the server can be asked for it. */

@@ -12,7 +12,7 @@ import type { Deps } from '../deps.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
 import { pollAt, wakeRunFor } from '../wake.js';
 
-/** Lambda cuts a loop through SQS near 16 invocations. */
+/** Most polls in one chain of messages: Lambda stops a loop through SQS after about 16 invocations. */
 export const pollHopsMax = 10;
 
 /** A read of a remote task under a claim. */

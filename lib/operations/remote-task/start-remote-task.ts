@@ -19,7 +19,7 @@ import {
   type StartResult,
 } from './start-attempt.js';
 
-/** A message to the queue of starts that nobody has acted upon for this long is sent again. */
+/** A message to the start queue is sent again if no worker has acted on it for this long. */
 const startResendMs = 60_000;
 
 /**

@@ -10,7 +10,7 @@ import { mayTakeMinutes } from './remote-target.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { startNow } from '../wake.js';
 
-/** A remote task whose server does not answer a cancel is left alone after this long. */
+/** Time after which the cancel of a remote task is given up if the server does not answer. */
 const cancelGiveUpMs = 24 * 3_600_000;
 
 /** Loads what starts of unknown fate need; few waits end that way. */

@@ -4,7 +4,7 @@ import { cutUtf8, isJsonObject, type JsonObject, type JsonValue } from '../../ba
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { answerMaxBytes, failureTextBytes } from '../../base/limits.js';
 
-/** Parts of an answer times parts of its schema: beyond this it is not checked, since that takes more than about a second. */
+/** Most parts of an answer times parts of its schema; beyond this the check takes over a second and is skipped. */
 const answerCheckPairsMax = 200_000;
 
 // Loaded late by answer-question.ts: the validator is large, and few invocations take an answer.

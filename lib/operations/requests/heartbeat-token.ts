@@ -5,7 +5,7 @@ import { isOverdue, timeOut } from '../settle-in-time.js';
 import { refusalOf, type Refusal } from '../../decide/refusal.js';
 import { wakeRunFor } from '../wake.js';
 
-/** Longest extension of one heartbeat. */
+/** Longest extension of the deadline by one heartbeat. */
 export const heartbeatMaxMs = 7 * 24 * 3_600_000;
 
 export type HeartbeatResult =

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
 
-/** How long a request waits for the run that its own goes on as, and between two looks. */
+/** How long a request waits for the continuation of its run, and the interval between two reads. */
 const nextRunPatienceMs = 8_000;
 const nextRunLookMs = 250;
 

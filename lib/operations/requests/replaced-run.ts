@@ -5,7 +5,7 @@ import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
 import { askToStop } from './stop-run.js';
 
-/** A run that replaces another looks whether that has ended after as long as it has waited so far, within these. */
+/** Bounds of the interval at which a run checks whether the run that it replaces has ended. */
 const replacedLookMinMs = 1_000;
 const replacedLookMaxMs = 60_000;
 

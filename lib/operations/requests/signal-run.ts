@@ -8,7 +8,7 @@ import type { InboxRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { checkRunId, deliver, requestIdOf, type Accepted } from './inbox.js';
 
-/** Payload of a signal. */
+/** Largest payload of a signal. */
 export const signalMaxBytes = 256 * 1024;
 
 export interface SignalRequest {

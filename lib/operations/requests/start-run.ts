@@ -23,7 +23,7 @@ import { wakeRun } from '../wake.js';
 
 /** Longest delay of a start. */
 const startDelayMaxMs = 365 * 24 * 3_600_000;
-/** A schema that has said nothing by then refuses its input. */
+/** Time limit of a schema; when it is over, the input is refused. */
 const schemaTimeoutMs = 10_000;
 
 export interface StartRequest {

@@ -20,9 +20,12 @@ import type { TurnLimits } from '../turn-limits.js';
 import { stepAt, wakeRunFor } from '../wake.js';
 import type { SettleGuard } from '../../store/run-store.js';
 
-/** A worker says this often that it is alive; it notices as soon that nobody wants its work any more. */
+/** Interval of a worker's beats, by which it also learns that its step is no longer waited for. */
 const longStepBeatMs = 20_000;
-/** A worker that has not said so for this long counts as dead: three beats may fail, and the sweep, which looks a minute ahead, passes by one that lives. */
+/**
+ * Lease of a worker without a beat: three beats may fail, and the sweep, which looks a minute ahead, skips a live
+ * worker.
+ */
 export const longStepLeaseMs = 90_000;
 
 export type LongStepResult =

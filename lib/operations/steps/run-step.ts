@@ -11,9 +11,9 @@ import type { RunStep } from '../../replay/command.js';
 import type { StepContext } from '../../workflow/step-options.js';
 import type { Deps } from '../deps.js';
 
-/** Longest pause before an attempt of a step that an error may ask for. */
+/** Longest delay of the next attempt that an error can request. */
 export const stepRetryAfterMaxMs = 24 * 3_600_000;
-/** What a step reports of how far it has come. It is kept with the history and handed to the next attempt. */
+/** Largest progress that a step reports. It is stored with the history and passed to the next attempt. */
 export const stepProgressMaxBytes = 256 * 1024;
 
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
@@ -207,7 +207,7 @@ class DeadlinePassed extends Error {}
 
 /** Creates the error of a step at its deadline. */
 export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError {
-  return storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name });
+  return storedError('STEP_TIMED_OUT', `step "${name}" did not end before its deadline`, { step: name });
 }
 
 function toStepError(step: RunStep, thrown: unknown): StoredError {

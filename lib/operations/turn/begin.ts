@@ -12,13 +12,14 @@ import type { Execution } from '../../replay/execution.js';
 import { beginRemoteStart } from '../remote-task/begin-remote-start.js';
 import { newSettlement } from '../settle-in-time.js';
 import { beginStep } from './begin-step.js';
+import { answerRemote } from '../remote-task/answer-remote.js';
+import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
 import { issueToken } from './issue-token.js';
-import { loadRareEffects } from './load-rare-effects.js';
 import type { PassContext } from './pass-context.js';
 import type { MovableWait } from './run-in-hand.js';
 import { startChild } from './start-child.js';
 
-/** Remote starts, starts of children and hand-outs of tokens of one turn at a time: a foreign server is not flooded. */
+/** Concurrent remote starts, child starts and token hand-outs of one turn, so that a remote server is not flooded. */
 export const outsideInParallel = 16;
 
 /** Begins whatever the log requests that is not under way. Returns false if too little time was left for some of it. */
@@ -64,14 +65,12 @@ function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
   const { runId } = run.head;
   if (!run.tokens.has(waitId)) {
     pass.carryOut(wait, async () => {
-      const { requestLongStep } = await loadRareEffects();
       run.noteToken(await requestLongStep(deps, runId, wait, persist));
       return undefined;
     });
   } else if (retryNowAtMs !== undefined && hastened.get(waitId) !== retryNowAtMs) {
     hastened.set(waitId, retryNowAtMs);
     pass.carryOut(wait, async () => {
-      const { hastenLongStep } = await loadRareEffects();
       run.noteToken(await hastenLongStep(deps, { runId, waitId }, retryNowAtMs, persist));
       return undefined;
     });
@@ -108,7 +107,6 @@ function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
   const call = open?.kind === 'remoteTask' ? open : undefined;
   pass.carryOut(wait, async () => {
     const token = run.tokens.get(wait.callId);
-    const { answerRemote } = await loadRareEffects();
     return answerRemote(deps, run.head.runId, wait, { call, token });
   });
   return true;

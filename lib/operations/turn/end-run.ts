@@ -7,7 +7,7 @@ import type { Deps } from '../deps.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
-import { loadRareEffects } from './load-rare-effects.js';
+import { loadRareParts } from './load-rare-parts.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
 
@@ -86,7 +86,7 @@ export async function afterEnd(
   const state = foldHistory(records.commits);
   if (!state.ended || state.ending === undefined) return;
   if (state.ending.status === 'continued') {
-    const { startNextRun } = await loadRareEffects();
+    const { startNextRun } = await loadRareParts();
     if (!(await startNextRun(deps, records, { state, ending: state.ending }, limits))) return wakeRun(deps, runId);
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 

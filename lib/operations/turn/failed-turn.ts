@@ -17,7 +17,7 @@ import { endStopped } from './end-stopped.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import type { TurnLimits } from '../turn-limits.js';
 
-/** Turns in a row that throw in the same way before the run counts as blocked; further apart they are no row. */
+/** Consecutive turns that throw in the same way before the run counts as blocked, and the longest time between them. */
 export const failedTurnsMax = 3;
 export const failedTurnsWindowMs = 24 * 3_600_000;
 

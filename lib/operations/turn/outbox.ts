@@ -5,7 +5,7 @@ import type { RunHead, RunRecords } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { TurnLimits } from '../turn-limits.js';
 
-/** Events published between two looks at the time that is left, which fill a request. */
+/** Events published between two checks of the remaining time; they fill one request. */
 const publishedAtOnce = 10;
 
 /**

@@ -19,9 +19,9 @@ import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from '.
 import type { PassContext } from './pass-context.js';
 import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
 
-/** Requests recorded in one commit; more go into the next. */
+/** Most requests recorded in one commit; more go into the next. */
 const requestsPerCommit = 300;
-/** A turn in flight looks for a cancel this often. */
+/** Interval at which a turn in flight checks for a cancel. */
 const inboxCheckMs = 2_000;
 
 /**
@@ -39,7 +39,7 @@ const inboxCheckMs = 2_000;
  */
 export class Pass {
   readonly #pass: PassContext;
-  /** Whether the last taking-in filled a commit and more is there. */
+  /** Whether the last new events filled a commit and more are left. */
   #isCut = false;
   #lastInboxReadMs: EpochMs;
   /** When due instants were last checked: what was due before then can only be acted on after the end of an effect. */
@@ -240,7 +240,7 @@ export class Pass {
     try {
       run.addToInbox(await deps.store.inbox.readAll(run.head.runId));
     } catch (error) {
-      // Retried in a moment; whatever has come has a marker of its own.
+      // Retried in a moment; everything new has its own marker.
       if (!isStoreFailure(error)) this.#pass.failWith(error, 'inbox not read');
     }
   }

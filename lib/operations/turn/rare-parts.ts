@@ -2,4 +2,5 @@
 
 export { nextLookAtMs } from '../requests/replaced-run.js';
 export { failedTurn } from './failed-turn.js';
+export { startNextRun } from './next-run.js';
 export { park } from './park.js';

@@ -9,7 +9,7 @@ import { stopRemote, type Stopped } from '../remote-task/stop-remote.js';
 import { putInInbox } from '../requests/inbox.js';
 import type { TurnLimits } from '../turn-limits.js';
 
-/** Remote cancels of one turn at a time. */
+/** Concurrent remote cancels of one turn. */
 const cancelsInParallel = 8;
 
 /** Removes the markers of requests that no longer need one. Returns false if there was not enough time for all. */

@@ -19,7 +19,9 @@ import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import { isDone, resumeRun } from './resume-run.js';
 import { handOver } from '../wake.js';
 
-/** Lost races in a row after which a turn gives its message back, and up to how many it pauses for none of them. */
+/**
+ * Lost races in a row after which a turn returns its message, how many it retries at once, and the longest pause after.
+ */
 export const turnPassesMax = 60;
 export const quickPasses = 4;
 export const passBackoffMaxMs = 1_000;
@@ -135,7 +137,7 @@ async function goOn(deps: Deps, run: RunInHand, options: TurnOptions): Promise<b
  */
 function checkWhole({ head, tokens }: RunRecords, state: RunState): void {
   if (head.dueSeq > state.seq)
-    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `commit ${state.seq + 1} of the history is not there`);
+    throw new EngineError('HISTORY_FORMAT_UNKNOWN', `commit ${state.seq + 1} of the history is missing`);
   if (state.ending !== undefined) return;
   const known = new Set(tokens.map(({ waitId }) => waitId));
   for (const wait of state.openTokens.values())

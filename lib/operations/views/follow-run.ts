@@ -14,9 +14,9 @@ import { loadRun } from '../load-run.js';
 import { type ExportedEvent, exportEvents } from './read-history.js';
 import { whenAdmitted } from '../admission.js';
 
-/** What remote tasks say is gathered for this long: each answer costs their servers a new stream or a read. */
+/** How long progress of remote tasks is collected: each response costs their servers a new stream or a read. */
 const progressGatherMs = 5_000;
-/** Remote tasks of one run that are followed at a time, and what is kept of what they say for one answer. */
+/** Most remote tasks of one run that are followed at a time, and most progress that is kept for one response. */
 const followedTasksMax = 8;
 const progressEventsMax = 1_000;
 const progressEventsMaxBytes = 256 * 1024;

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { toInputViews, type QuestionView } from './question-view.js';
 
-/** Questions of a page that are read at a time; ten of them are less than 1 MiB. */
+/** Questions of a page that are read concurrently; ten of them are less than 1 MiB. */
 const inputsReadInParallel = 10;
 
 /**

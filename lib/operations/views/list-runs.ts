@@ -4,9 +4,9 @@ import type { RunPosition, RunStatus, RunSummary } from '../../history/records.j
 import type { ListPage } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
-/** Pages of the index after which a call of `GET /runs` ends: a filter that matches little must not scan the table. */
+/** Most pages of the index that one `GET /runs` reads: a filter with few matches must not scan the table. */
 const listPagesMax = 10;
-/** Rows of such a page where a filter may leave most of them out. */
+/** Rows of such a page if a filter may exclude most of them. */
 const filteredPageRows = 100;
 
 /** Statuses in the index. A run that is `ending` is under `running` until it has ended. */

@@ -7,7 +7,7 @@ import type { Credentials, Presented, Renewed } from './credentials.js';
 import { findProtectedResource, findTokenSource, type Found, type TokenSource } from './oauth-discovery.js';
 import { requestToken, type AccessToken, type TokenDeps, type TokenReply } from './oauth-token.js';
 
-/** A token is replaced this long before it expires, or at half of a shorter life. */
+/** How long before its expiry a token is replaced; at half of its life if that is shorter. */
 const oauthTokenMarginMs = 60_000;
 
 /** Maximum number of scopes of a token, including those of a step-up. */

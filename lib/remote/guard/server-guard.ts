@@ -10,11 +10,14 @@ import { Semaphore } from './semaphore.js';
 import { SingleFlight } from '../../base/single-flight.js';
 import type { Admission, AdmissionPurpose, Held } from '../transport.js';
 
-/** Failures further apart are not one row: a server of a single slow task would be left alone for nothing. */
+/**
+ * Longest time between two failures in a row: otherwise a server with a single slow task would be left alone for
+ * nothing.
+ */
 const breakerStreakMs = 300_000;
-/** A `Retry-After` is followed for one task up to an hour, for all tasks of its server up to this. */
+/** Longest `Retry-After` that holds for all tasks of a server; for a single task it holds up to an hour. */
 const serverHoldMaxMs = 300_000;
-/** Starts of one worker on one server at a time, and how long others wait for their place. */
+/** Concurrent starts of one worker on one server. */
 const startsPerServer = 8;
 
 /** Age at which the shared state of a server is read again; a success of this worker's own is as good as a read. */

@@ -17,7 +17,7 @@ import {
   versionUnsupportedCode,
 } from './wire-2026-07-28.js';
 
-/** How long what a server says of itself is believed: its own word within these. */
+/** Shortest time for which discovery is cached; the server's own time counts between this and `discoveryAgeMaxMs`. */
 const discoveryAgeMinMs = 60_000;
 
 export type Discovery =

@@ -8,7 +8,7 @@ import type { JobStart, Unready } from './dialect.js';
 import type { ListedTool } from './tool-list.js';
 import { readToolPages, type ListCall } from './tool-pages.js';
 
-/** How long a list of tools is believed of a server that gives it no age. */
+/** How long a list of tools is cached if the server gives no lifetime. */
 const toolListAgeMs = 300_000;
 
 export interface ListedTools {

@@ -9,27 +9,27 @@ import type {
   StartRequest,
 } from '../transport.js';
 
-/** How a call that was tried has ended. */
+/** Result of a tried call. */
 export type TriedCall =
   | { readonly kind: 'ended'; readonly taskId?: string; readonly end: RemoteEnd }
-  /** Nothing was started, or nobody knows. */
+  /** Nothing was started or, with `mayRun`, that is not known. */
   | { readonly kind: 'not_started'; readonly error: StoredError; readonly mayRun: boolean }
-  /** The server wants answers before it starts. */
+  /** The server asks questions before it starts. */
   | { readonly kind: 'asked'; readonly questions: readonly RemoteQuestion[] }
-  /** The server no longer knows the task. */
+  /** The server does not know the task any more. */
   | { readonly kind: 'lost'; readonly taskId: string; readonly error: StoredError }
-  /** Nobody waited any longer: the server was asked to cancel. */
+  /** The wait was given up, and the server asked to cancel the task. */
   | {
       readonly kind: 'given_up';
       readonly taskId: string;
       readonly why: 'interrupted' | 'timeout';
       readonly cancel: string;
     }
-  /** Nobody waited any longer for the answer to the start: a task may be running, and nobody knows its id. */
+  /** The wait for the reply to the start was given up: a task with an unknown id may be running. */
   | { readonly kind: 'start_given_up' };
 
 export type CallNews =
-  /** The start has had no answer for `ms` so far. */
+  /** The start has been unanswered for `ms`. */
   | { readonly kind: 'waiting'; readonly ms: number }
   | { readonly kind: 'started'; readonly taskId: string; readonly contextId?: string }
   | { readonly kind: 'working'; readonly state: string; readonly note?: string; readonly questions: readonly string[] }
@@ -37,9 +37,9 @@ export type CallNews =
 
 export interface CallOptions {
   readonly idempotencyKey: string;
-  /** For all of the call, the answer to its start included. */
+  /** Timeout of the whole call, including the reply to its start. */
   readonly timeoutMs: number;
-  /** Aborts when a person gives up. */
+  /** Aborts when the person gives up. */
   readonly signal: AbortSignal;
   readonly nowMs: () => number;
   /** Resolves after `ms`, or when the signal aborts. */
@@ -51,7 +51,7 @@ const waitingEachMs = 10_000;
 const pauseMinMs = 1_000;
 const pauseMaxMs = 10_000;
 
-/** Makes one call and reads its task until it has ended, the time is over, or a person gives up. Repeats nothing but reads. */
+/** Makes one call and reads its task until it ends, times out, or the person gives up. Repeats only reads. */
 export async function tryCall(
   transport: RemoteTaskTransport,
   request: RemoteRequest,
@@ -80,7 +80,7 @@ export async function tryCall(
   const { handle } = start;
   const { taskId, contextId } = handle;
   onNews({ kind: 'started', taskId, ...defined({ contextId }) });
-  // The first read comes at once: many tasks have ended by then.
+  // The first read is immediate: many tasks have already ended.
   for (let waitMs = 0; ; waitMs = Math.min(Math.max(waitMs * 2, pauseMinMs), pauseMaxMs)) {
     if (waitMs > 0) await pause(Math.min(waitMs, Math.max(untilMs - nowMs(), 0)), signal);
     if (signal.aborted || nowMs() >= untilMs) {
@@ -109,7 +109,7 @@ export async function tryCall(
   }
 }
 
-/** Starts, tells how long that has taken so far, and ends when a person gives up. */
+/** Starts the call, reports how long that has taken so far, and returns when the person gives up. */
 async function startWith(
   transport: RemoteTaskTransport,
   start: StartRequest,
@@ -132,7 +132,7 @@ async function startWith(
   return Promise.race([reply, watched()]);
 }
 
-/** What an end is to a shell: it went well, and brought what was asked for. */
+/** Returns true if the call completed without an error, for the exit code. */
 export function wentWell(call: TriedCall): boolean {
   return call.kind === 'ended' && call.end.kind === 'completed' && !call.end.isError;
 }

@@ -24,14 +24,14 @@ export interface NoCard {
   readonly status?: number;
 }
 
-/** The card of an agent as it came, and as it is read; of an agent without one, what stands for it. */
+/** Returns the card of an agent, raw and parsed; for an agent without a card, the one made from its configuration. */
 export async function cardOf(config: A2aAgentConfig, send: Send): Promise<FoundCard | NoCard> {
   if (config.url !== undefined) return { raw: {}, card: cardOfUrl(config.url, config.tenant) };
   if (typeof config.card !== 'string') return readable(config.card, anyHost);
   const url = cardUrlOf(config.card);
   const read = await fetchCard(url, undefined, send);
   if (read.kind === 'card') return readable(read.card, cardRuleOf(url, config.allowedHosts));
-  if (read.kind === 'same') return { problem: 'the agent says that a card has not changed which nobody has read' };
+  if (read.kind === 'same') return { problem: 'the agent answered "not modified" to the first read of its card' };
   const { error } = startReplyOf(read.failure);
   const status = error.details?.['status'] ?? /status (\d{3})/.exec(error.message)?.[1];
   return { problem: error.message, ...defined({ status: status === undefined ? undefined : Number(status) }) };

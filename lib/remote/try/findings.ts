@@ -2,18 +2,18 @@ import { defined } from '../../base/defined.js';
 import type { ServerConfig } from '../../workflow/app.js';
 import type { RemoteProtocol } from '../../history/remote-protocol.js';
 
-/** What a look at a server has found. */
+/** Result of the inspection of a server. */
 export interface ServerLook {
-  /** A task can be started with `config`. */
+  /** Whether a task can be started with `config`. */
   readonly callable: boolean;
-  /** The entry as it is, or as it would be for a URL. */
+  /** The entry of the configuration, or the entry for a URL. */
   readonly config: ServerConfig;
-  /** In the order in which they are shown. */
+  /** Facts in the order of display. */
   readonly facts: readonly Fact[];
-  /** What it does not have, or what is in the way. */
+  /** Missing features, and obstacles. */
   readonly missing: readonly string[];
   readonly options: readonly Option[];
-  /** Options that may help, by what the server calls things. Only the author can know, so the entry has none of them. */
+  /** Options guessed from names of the server. Only the author can confirm them, so the entry has none of them. */
   readonly guesses?: readonly Option[];
 }
 
@@ -22,17 +22,17 @@ export interface Fact {
   readonly text: string;
 }
 
-/** An option of the entry that helps, as it stands in a configuration. */
+/** A helpful option, as written in a configuration. */
 export interface Option {
   /** `allowedHosts: ["api.example.com"]` */
   readonly line: string;
   readonly why: string;
 }
 
-/** How many skills or tools are shown. */
+/** Most skills or tools that are shown. */
 export const listedMax = 20;
 
-/** `look` with every text put through `clean`. */
+/** Applies `clean` to every text of `look`. */
 export function cleaned(look: ServerLook, clean: (text: string) => string): ServerLook {
   const cleanOption = ({ line, why }: Option): Option => ({ line: clean(line), why });
   return {
@@ -50,7 +50,7 @@ export function listed(names: readonly string[]): string {
   return `${names.slice(0, listedMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** Which credentials the entry has, never what they are. */
+/** Returns the kinds of credentials that the entry has, never their values. */
 export function authSet({ auth }: Pick<ServerConfig, 'auth'>): string {
   const kinds = [
     ...(auth?.bearer === undefined ? [] : ['bearer']),
@@ -61,19 +61,19 @@ export function authSet({ auth }: Pick<ServerConfig, 'auth'>): string {
   return kinds.length === 0 ? 'none set' : `set: ${kinds.join(', ')}`;
 }
 
-/** Only the author can know better. */
+/** Hint for a server that does not declare deduplication. Only the author may know more. */
 export const noDedupes =
-  'a repeated start would do the work twice, so one without an answer ends as REMOTE_START_AMBIGUOUS; if the server knows repeats by their Idempotency-Key, set dedupes: true';
+  'a repeated start would do the work twice, so a start without a reply ends as REMOTE_START_AMBIGUOUS; if the server deduplicates by Idempotency-Key, set dedupes: true';
 
-/** For a server that refuses whoever does not say who calls. */
+/** Option for a server that requires authentication. */
 export const authOption: Option = {
   line: `auth: { bearer: secret('TOKEN') }`,
-  why: 'the server asks who calls; oauth, sigv4 and headers are the other forms',
+  why: 'the server requires authentication; oauth, sigv4 and headers are the alternatives',
 };
 
 export const privateOption: Option = {
   line: 'allowPrivateAddresses: true',
-  why: 'the address is not public, or is plain http',
+  why: 'the address is not public, or uses plain http',
 };
 
 export function isAddressProblem(message: string): boolean {
@@ -82,7 +82,7 @@ export function isAddressProblem(message: string): boolean {
 
 const makers = { mcp: 'mcpServer', a2a: 'a2aAgent' } satisfies Record<RemoteProtocol, string>;
 
-/** The line for the `servers` of a configuration, for what was found at a URL. */
+/** Returns the line for `servers` of a configuration, for a server found at a URL. */
 export function entryLine({ config, options }: ServerLook): string {
   const maker = makers[config.protocol];
   const place =

@@ -1,9 +1,9 @@
-// Guesses which tools of a server start a job, tell of it and stop it, from what they are called. Pure.
+// Guesses from their names which tools of a server start a job, report its status and stop it. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { Option } from './findings.js';
 
-/** A tool of `tools/list`, with the arguments that it takes, as far as it says so. */
+/** A tool of `tools/list` with the names of its arguments, if it declares them. */
 export interface NamedTool {
   readonly name: string;
   readonly arguments: readonly string[];
@@ -23,7 +23,7 @@ function propertiesOf({ inputSchema }: JsonObject): JsonObject {
   return isJsonObject(properties) ? properties : {};
 }
 
-/** The option `jobs` for tools that look like a job, or undefined where none do. */
+/** Returns the option `jobs` for tools that look like a job, or undefined if none do. */
 export function guessedJobs(tools: readonly NamedTool[]): Option | undefined {
   const jobs = tools.flatMap((tool) => guessedJob(tool, tools) ?? []);
   if (jobs.length === 0) return undefined;
@@ -44,7 +44,7 @@ function guessedJob(start: NamedTool, tools: readonly NamedTool[]): string | und
   const status = ofJob('status');
   if (status === undefined) return undefined;
   const argument = idArgument(status);
-  // What takes an id starts nothing new, and what takes none tells of no job.
+  // A tool that takes the id starts nothing new, and one that takes no id reports no job.
   if (argument === undefined || start.arguments.includes(argument)) return undefined;
   const cancel = ofJob('cancel');
   const resultTool = ofJob('result');
@@ -60,7 +60,7 @@ function guessedJob(start: NamedTool, tools: readonly NamedTool[]): string | und
 
 type Role = 'status' | 'cancel' | 'result' | 'start';
 
-/** The first that a name has a word of: `get_run_status` tells of something, and starts nothing. */
+/** Words by role. The first role that matches counts: `get_run_status` reports a status, and starts nothing. */
 const roleWords: Readonly<Record<Role, readonly string[]>> = {
   status: ['status', 'state', 'progress', 'poll'],
   cancel: ['cancel', 'stop', 'abort', 'terminate', 'kill'],
@@ -69,10 +69,10 @@ const roleWords: Readonly<Record<Role, readonly string[]>> = {
 };
 const roles = ['status', 'cancel', 'result', 'start'] as const;
 
-/** Words that say nothing of what the tool is about. */
+/** Words that do not describe the subject of a tool. */
 const emptyWords = ['', 'get', 'fetch', 'check', 'read', 'show', 'query', 'a', 'an', 'the', 'of', 'for', 'job', 'task'];
 
-/** `get_export_status` has the role `status`, and `export` as its subject. */
+/** Splits a name into role and subject: `get_export_status` has the role `status` and the subject `export`. */
 function readName(name: string): { readonly role: Role | undefined; readonly subject: string } {
   const parts = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -88,7 +88,7 @@ function readName(name: string): { readonly role: Role | undefined; readonly sub
   };
 }
 
-/** `job_id`, `jobId` or `id`; else the only argument that there is. */
+/** Returns `job_id`, `jobId` or `id`; otherwise the only argument, if there is one. */
 function idArgument({ arguments: names }: NamedTool): string | undefined {
   return names.find((name) => /(^|_)id$|Id$|ID$/.test(name)) ?? (names.length === 1 ? names[0] : undefined);
 }

@@ -23,7 +23,7 @@ import {
 } from './findings.js';
 import { cardOf, type FoundCard, type NoCard } from './find-card.js';
 
-/** Reads the card of an agent, and asks the agent for a task and for a list that are not there. Starts nothing. */
+/** Reads the card of an agent, and asks the agent for a task and a list that do not exist. Starts nothing. */
 export async function lookAtAgent(name: string, config: A2aAgentConfig, deps: TransportDeps): Promise<ServerLook> {
   const home = config.url ?? (typeof config.card === 'string' ? config.card : 'https://agent.invalid/');
   const endpoint = new RemoteEndpoint(name, { ...config, url: home }, deps);
@@ -65,9 +65,9 @@ async function lookBehind(
   const foreign = to === undefined ? foreignHosts(config, raw) : [];
   const facts: Fact[] = [
     { name: 'speaks', text: spoken(config, raw, to, card) },
-    { name: 'auth', text: `${authSet(config)}; asked for: ${authAsked(raw, schemes, asksAuth)}` },
+    { name: 'auth', text: `${authSet(config)}; requested: ${authAsked(raw, schemes, asksAuth)}` },
     { name: 'streams', text: yes(card.streams) },
-    { name: 'pushes', text: `${yes(capabilities['pushNotifications'] === true)}; outwait reads, and needs none` },
+    { name: 'pushes', text: `${yes(capabilities['pushNotifications'] === true)}; outwait polls and needs none` },
     { name: 'tasks', text: 'decided by the agent for each message: a task, or a message at once' },
     {
       name: 'dedupes',
@@ -92,11 +92,11 @@ async function lookBehind(
       : [
           {
             line: `allowedHosts: ${JSON.stringify([...(config.allowedHosts ?? []), ...foreign])}`,
-            why: 'the card leads there; if that is right, credentials go there too',
+            why: 'the card points to this host; if that is right, credentials are sent there too',
           },
         ]),
     ...(card.hasExtended && config.extendedCard !== true
-      ? [{ line: 'extendedCard: true', why: 'the agent shows more to those whom it knows' }]
+      ? [{ line: 'extendedCard: true', why: 'the agent shows a fuller card to authenticated clients' }]
       : []),
     ...(probes?.problem !== undefined && isAddressProblem(probes.problem) ? [privateOption] : []),
   ];
@@ -104,14 +104,14 @@ async function lookBehind(
 }
 
 interface Probes {
-  /** True if ListTasks is answered for a context. */
+  /** Whether ListTasks is answered for a context. */
   readonly lists: boolean;
   readonly refusesStrangers: boolean;
-  /** Why the agent cannot be asked at all. */
+  /** Why the agent cannot be called at all. */
   readonly problem?: string;
 }
 
-/** A read of a task that nobody has started, and a list of a context that nobody has used. */
+/** Reads a task that was never started, and lists a context that was never used. */
 async function probe(to: A2aInterface, config: A2aAgentConfig, send: Send, { random }: TransportDeps): Promise<Probes> {
   const unused = contextIdOf(random.hex(16));
   const ask = async (operation: A2aOperation): Promise<Exchange> =>
@@ -124,7 +124,7 @@ async function probe(to: A2aInterface, config: A2aAgentConfig, send: Send, { ran
     lists: list?.kind === 'result',
     refusesStrangers: status === 401 || status === 403,
     ...defined({
-      problem: isAnswer ? undefined : `a read of a task brought no answer of the protocol: ${problemIn(task)}`,
+      problem: isAnswer ? undefined : `a read of a task did not return a response of the protocol: ${problemIn(task)}`,
     }),
   };
 }
@@ -139,23 +139,23 @@ function spoken(config: A2aAgentConfig, raw: JsonObject, to: A2aInterface | unde
   const version = typeof raw['version'] === 'string' ? ` ${raw['version']}` : '';
   const others = card.interfaces.filter((other) => other !== to).map(({ wire, binding }) => `${wire} ${binding}`);
   const more = others.length === 0 ? '' : `; also ${others.join(', ')}`;
-  const source = config.url === undefined ? '' : ' (as the entry says, which has no card)';
+  const source = config.url === undefined ? '' : ' (from the entry, which has no card)';
   return `A2A ${to.wire} over ${to.binding}${source}${named}${version}${more}`;
 }
 
 function listText(to: A2aInterface | undefined, probes: Probes | undefined): string {
-  if (to?.wire === '0.3') return 'no, A2A 0.3 has no lists';
-  return probes?.lists === true ? 'yes: a start without an answer is looked for there' : 'no';
+  if (to?.wire === '0.3') return 'no, A2A 0.3 cannot list tasks';
+  return probes?.lists === true ? 'yes, used to find the task of a start without a reply' : 'no';
 }
 
 function authAsked(raw: JsonObject, schemes: readonly string[], refusesStrangers: boolean): string {
   const inCard = schemes.length === 0 ? '' : schemes.join(', ');
-  if (refusesStrangers) return inCard === '' ? 'yes, the card does not say what' : `${inCard}, and not satisfied`;
+  if (refusesStrangers) return inCard === '' ? 'yes, but the card does not say which kind' : `${inCard}, not satisfied`;
   if (inCard === '') return 'nothing';
-  return requiresAuth(raw) ? inCard : `${inCard} (named, not required)`;
+  return requiresAuth(raw) ? inCard : `${inCard} (declared, not required)`;
 }
 
-/** `bearer (http bearer)`, in the form of either version. */
+/** Returns the schemes, such as `bearer (http bearer)`, from a card of either version. */
 function schemesIn(raw: JsonObject): readonly string[] {
   return Object.entries(objectIn(raw['securitySchemes'])).map(([name, scheme]) => {
     const said = objectIn(scheme);

@@ -17,7 +17,7 @@ import {
 import { guessedJobs, namedTools } from './guess-jobs.js';
 import { openTools } from './open-tools.js';
 
-/** Asks a server which revision of MCP it speaks, and for its tools. Calls none of them. */
+/** Finds the MCP revision of a server and lists its tools. Calls none of them. */
 export async function lookAtTools(name: string, config: McpServerConfig, deps: TransportDeps): Promise<ServerLook> {
   const opened = await openTools(name, config, deps);
   if (opened.kind === 'unready') return closed(config, opened.error);
@@ -31,7 +31,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
   const jobs =
     hasTasks || named.length < 2 || config.jobs !== undefined ? undefined : await jobsOf(endpoint, listCall());
   const { revision } = found;
-  const agreed = session !== undefined && session.version !== revision ? `, in its form of ${session.version}` : '';
+  const agreed = session !== undefined && session.version !== revision ? `, negotiated as ${session.version}` : '';
   return {
     callable: tools.kind === 'listed',
     config,
@@ -39,13 +39,13 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
       { name: 'speaks', text: `MCP ${revision}${agreed}${isLegacy ? sessionText(session.id) : ''}` },
       {
         name: 'auth',
-        text: `${authSet(config)}; asked for: ${config.auth === undefined ? 'nothing' : 'nothing more'}`,
+        text: `${authSet(config)}; requested: ${config.auth === undefined ? 'nothing' : 'nothing more'}`,
       },
-      { name: 'streams', text: 'read where an answer comes as one' },
-      { name: 'pushes', text: 'no; outwait reads, and needs none' },
+      { name: 'streams', text: 'read if the server replies with one' },
+      { name: 'pushes', text: 'no; outwait polls and needs none' },
       { name: 'tasks', text: tasksText(hasTasks, isLegacy, named) },
       { name: 'dedupes', text: dedupes ? 'yes' : 'the server does not say so' },
-      { name: 'list by context', text: 'no, MCP has none' },
+      { name: 'list by context', text: 'no, not part of MCP' },
       { name: 'tools', text: listed(named.map((tool) => toolText(tool, isLegacy))) },
     ],
     missing: [
@@ -53,7 +53,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
       ...(hasTasks
         ? []
         : [
-            'no tasks: a tool answers when its work is done, which is waited for up to ten minutes; tools that start, tell of and stop a job can be named as jobs',
+            'no tasks: a tool replies when its work is done, for which outwait waits up to ten minutes; tools that start, report and stop a job can be configured as jobs',
           ]),
       ...(dedupes ? [] : [noDedupes]),
     ],
@@ -62,7 +62,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
         ? [
             {
               line: `protocolVersion: '${revision}'`,
-              why: 'spares the question which revision is spoken',
+              why: 'saves the request that finds the revision',
             } satisfies Option,
           ]
         : []),
@@ -71,7 +71,7 @@ export async function lookAtTools(name: string, config: McpServerConfig, deps: T
   };
 }
 
-/** What the first page of the list suggests. The list is read again, since a call needs no arguments of other tools. */
+/** Guesses jobs from the first page of the list, which is read again: the cached tools do not have their arguments. */
 async function jobsOf(endpoint: RemoteEndpoint, listCall: WireCall): Promise<Option | undefined> {
   const { jobs } = await endpoint.ask(listCall, {}, (exchange) => ({
     kind: 'listed',
@@ -86,7 +86,7 @@ function closed(config: McpServerConfig, error: StoredError): ServerLook {
   return {
     callable: false,
     config,
-    facts: [{ name: 'auth', text: `${authSet(config)}${asksAuth ? '; asked for: yes' : ''}` }],
+    facts: [{ name: 'auth', text: `${authSet(config)}${asksAuth ? '; requested: yes' : ''}` }],
     missing: [error.message],
     options: [
       ...(asksAuth && config.auth === undefined ? [authOption] : []),

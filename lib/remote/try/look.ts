@@ -5,7 +5,7 @@ import { lookAtAgent } from './look-at-agent.js';
 import { lookAtTools } from './look-at-tools.js';
 import type { RemoteProtocol } from '../../history/remote-protocol.js';
 
-/** Looks at a server of a configuration. */
+/** Inspects a server of a configuration. */
 export async function lookAt(name: string, config: ServerConfig, deps: TransportDeps): Promise<ServerLook> {
   switch (config.protocol) {
     case 'mcp':
@@ -15,7 +15,7 @@ export async function lookAt(name: string, config: ServerConfig, deps: Transport
   }
 }
 
-/** Looks at what is under a URL: an agent if there is a card, else a server of MCP. */
+/** Inspects a URL: an agent if it has a card, otherwise an MCP server. */
 export async function lookAtUrl(
   name: string,
   url: string,
@@ -28,9 +28,9 @@ export async function lookAtUrl(
   if (protocol === 'a2a' || isAgent) return agent;
   const server = await lookAt(name, mcpServer({ url }), deps);
   if (server.callable || server.facts.some((fact) => fact.name === 'speaks')) return server;
-  // Both said no. Why each did is worth a line; the options of one hold for the other.
+  // Neither protocol works: reports both reasons; the options of MCP hold for A2A too.
   return {
     ...server,
-    missing: [`as an agent (A2A): ${agent.missing.join('; ')}`, `as a server of MCP: ${server.missing.join('; ')}`],
+    missing: [`as an agent (A2A): ${agent.missing.join('; ')}`, `as an MCP server: ${server.missing.join('; ')}`],
   };
 }

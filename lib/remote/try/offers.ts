@@ -1,4 +1,4 @@
-// What a server offers, as it says itself: the material for types.
+// The tools or skills that a server declares, from which types are made.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { A2aAgentConfig, McpServerConfig, ServerConfig } from '../../workflow/app.js';
@@ -11,7 +11,7 @@ import { readToolPages } from '../mcp/tool-pages.js';
 import { cardOf, type FoundCard } from './find-card.js';
 import { openTools } from './open-tools.js';
 
-/** A tool, or a skill. All of it is the server's text. */
+/** A tool or a skill. All fields are untrusted text of the server. */
 export interface Offer {
   readonly name: string;
   readonly description?: JsonValue | undefined;
@@ -21,11 +21,11 @@ export interface Offer {
 
 export type Offers =
   | { readonly kind: 'tools'; readonly offers: readonly Offer[]; readonly isCut: boolean }
-  /** Without `offers` the agent does not say what it can. */
+  /** `offers` is undefined if the agent does not list its skills. */
   | { readonly kind: 'skills'; readonly offers: readonly Offer[] | undefined }
   | { readonly kind: 'unknown'; readonly problem: string };
 
-/** Asks a server for its tools, or its card for its skills. Calls none of them. */
+/** Reads the tools of a server, or the skills of an agent's card. Calls none of them. */
 export async function readOffers(name: string, config: ServerConfig, deps: TransportDeps): Promise<Offers> {
   return config.protocol === 'mcp' ? readTools(name, config, deps) : readSkills(name, config, deps);
 }
@@ -41,7 +41,7 @@ async function readTools(name: string, config: McpServerConfig, deps: TransportD
   return { kind: 'tools', offers: offers.map((offer) => withoutJob(offer, config)), isCut: read.isCut };
 }
 
-/** The result of a job is that of another tool. */
+/** Removes the output schema of a tool that starts a job: another tool returns the result. */
 function withoutJob(offer: Offer, { jobs = {} }: McpServerConfig): Offer {
   return Object.hasOwn(jobs, offer.name) ? { ...offer, outputSchema: undefined } : offer;
 }
@@ -58,7 +58,7 @@ async function readSkills(name: string, config: A2aAgentConfig, deps: TransportD
   });
 }
 
-/** The card for those whom the agent knows, where the configuration wants it and there is one. */
+/** Returns the extended card if the configuration wants it and there is one, otherwise the public card. */
 async function fullCard(config: A2aAgentConfig, { raw, card }: FoundCard, send: Send): Promise<JsonValue> {
   const to = preferredInterface(card.interfaces);
   if (config.extendedCard !== true || !card.hasExtended || to === undefined) return raw;
@@ -67,7 +67,7 @@ async function fullCard(config: A2aAgentConfig, { raw, card }: FoundCard, send: 
   return exchange.kind === 'result' ? exchange.result : raw;
 }
 
-/** The members of a list that have a name. */
+/** Returns the members of a list that have a name. */
 function namedIn(holder: JsonValue, list: string, nameKey: string): readonly Offer[] {
   const members = isJsonObject(holder) ? holder[list] : undefined;
   if (!Array.isArray(members)) return [];

@@ -10,18 +10,18 @@ import type { ListCall } from '../mcp/tool-pages.js';
 import { toolsList as legacyToolsList, type Session } from '../mcp/wire-2025-11-25.js';
 import { mcpWire, toolsList } from '../mcp/wire-2026-07-28.js';
 
-/** A server of MCP that can be asked for its tools. */
+/** An MCP server that is ready to list its tools. */
 export interface OpenTools {
   readonly kind: 'open';
   readonly endpoint: RemoteEndpoint;
   readonly found: Found;
-  /** With a server of an older revision. */
+  /** Session with a server of an older revision. */
   readonly session: Session | undefined;
   readonly listCall: ListCall;
   readonly untilMs: EpochMs;
 }
 
-/** Asks a server which revision of MCP it speaks, and opens a session where that has sessions. */
+/** Finds the MCP revision of a server, and opens a session if the revision has sessions. */
 export async function openTools(
   name: string,
   config: McpServerConfig,

@@ -5,16 +5,16 @@ import { mediaTypeOf } from '../rpc/exchange.js';
 import type { HttpClient, HttpReply, HttpRequest } from '../http/http.js';
 import { redactText } from '../endpoint/redact.js';
 
-/** A request and what came of it, for the eyes of a person. Headers are never among it: they hold credentials. */
+/** A request and its result, to show to a person. Headers are left out, since they hold credentials. */
 export interface WireEvent {
   readonly method: string;
   readonly url: string;
-  /** The first 2 KB. */
+  /** First 2 KB of the request. */
   readonly body: string;
-  /** Missing where no reply came. */
+  /** Missing if there is no reply. */
   readonly status?: number;
   readonly mediaType?: string;
-  /** The first 2 KB. */
+  /** First 2 KB of the reply. */
   readonly reply?: string;
   /** Why there is no reply. */
   readonly problem?: string;
@@ -25,8 +25,8 @@ const bodyShownBytes = 2_048;
 const notShown = '[not shown: it holds credentials]';
 
 /**
- * An `HttpClient` that tells of each exchange. Takes out what credentials have put into any request so far, and the keys in
- * `urls`, which the configuration names; bodies of requests for tokens are not told at all.
+ * Reports each exchange of an `HttpClient`. Removes every credential that was sent in any request so far, and the keys
+ * in `urls` of the configuration; bodies of token requests are not reported at all.
  */
 export class WireTap implements HttpClient {
   readonly #http: HttpClient;
@@ -62,18 +62,20 @@ export class WireTap implements HttpClient {
     return reply;
   }
 
-  /** `text` without what was sent as a credential so far: a server may give it back wherever it likes. */
+  /** Removes every credential sent so far from `text`: a server may echo it anywhere. */
   clean(text: string): string {
     return redactText(text, [...this.#secrets]);
   }
 
-  /** First clean, then cut: half of a secret would not be found. */
+  /** Cleans before cutting: half of a secret would not be found. */
   #shown(text: string): string {
     return cutUtf8(this.clean(text), bodyShownBytes);
   }
 }
 
-/** Headers that a transport writes; what any other one holds came from the configuration, and may be a credential. */
+/**
+ * Headers that a transport writes; the value of any other header comes from the configuration, and may be a credential.
+ */
 const ownHeaders =
   /^(accept|accept-encoding|content-type|idempotency-key|if-none-match|x-?a2a-.*|a2a-.*|mcp-(protocol-version|method|name))$/;
 
@@ -87,7 +89,7 @@ function secretsIn({ headers }: HttpRequest): readonly string[] {
     .flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)]);
 }
 
-/** A request to an authorization server. */
+/** Returns true for a request to an authorization server. */
 function holdsCredentials({ headers }: HttpRequest): boolean {
   return /x-www-form-urlencoded/i.test(headers['content-type'] ?? '');
 }

@@ -1,11 +1,11 @@
-// Checks of what an author hands to the context. Each throws INPUT_INVALID.
+// Checks of arguments that an author passes to the context. Each throws INPUT_INVALID.
 
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { toJson, type JsonValue } from '../../base/json.js';
 import { durationToMs, type Duration } from '../../base/time.js';
 
-/** The milliseconds of a duration. */
+/** Returns a duration in milliseconds. */
 export function toMs(duration: Duration, what: string): number {
   try {
     return durationToMs(duration, what);
@@ -22,12 +22,12 @@ export function json(value: unknown, what: string): JsonValue {
   }
 }
 
-/** The timeout of a wait, where the author gave one. */
+/** Returns the timeout of a wait, if the author gave one. */
 export function timeoutOf(timeout: Duration | undefined, what: string): { readonly timeoutMs?: number } {
   return defined({ timeoutMs: timeout === undefined ? undefined : toMs(timeout, what) });
 }
 
-/** A name that goes to a remote server. */
+/** Checks a text that is sent to a remote server. */
 export function text(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '' && value.length <= 256 && value.isWellFormed()) return value;
   throw invalid(`${what} must be a string of 1 to 256 characters`);

@@ -10,7 +10,7 @@ import { some } from './some.js';
 /** Default of `ctx.map`. */
 const mapConcurrency = 16;
 
-/** `ctx.race`, `ctx.some`, `ctx.map`: parts of the workflow side by side. */
+/** Creates `ctx.race`, `ctx.some` and `ctx.map`: concurrent parts of the workflow. */
 export function branches(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'race' | 'some' | 'map'> {
   return {
     race: handled((all: readonly Branch<unknown>[]) => race(host, scope, all)) as WorkflowContext['race'],
@@ -35,7 +35,7 @@ export function branches(host: ContextHost, scope: Scope): Pick<WorkflowContext,
   };
 }
 
-/** The first end of a branch; the others are closed. Under rules 1 what they owe is dropped. */
+/** Returns or throws what the first branch does, and closes the others. Rules 1 drop what the others owe. */
 async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branch<Result>[]): Promise<Result> {
   const { waits } = host;
   checkTurn(host, 'race');
@@ -50,7 +50,7 @@ async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branc
         () => (winner ??= scope),
       );
     return paidRace(ends, async () => {
-      // A branch that failed may have asked for it before it knew.
+      // Only for a branch that succeeded: one that failed may have requested it before the failure.
       if (winner !== undefined && winner !== scope) host.dropped.inRace(waits.openUnrecorded(winner));
       close();
       await waits.debts.paid(scope, scopes);
@@ -63,7 +63,7 @@ async function race<Result>(host: ContextHost, scope: Scope, all: readonly Branc
   }
 }
 
-/** The first end of a branch, once `close` has ended the others. */
+/** Returns or throws what the first branch does, once `close` has ended the others. */
 async function paidRace<Result>(ends: readonly Promise<Result>[], close: () => Promise<void>): Promise<Result> {
   let notUndone: unknown;
   const first = await Promise.race(
@@ -79,11 +79,11 @@ async function paidRace<Result>(ends: readonly Promise<Result>[], close: () => P
   );
   await close();
   if ('value' in first) return first.value;
-  // A cancel has ended all of them: what one could not undo must be heard of, though another was first to end.
+  // After a cancel, which ends all branches, a failed compensation must be reported even if another branch ended first.
   throw hasCode(first.error, 'RUN_CANCELLED') ? (notUndone ?? first.error) : first.error;
 }
 
-/** Results in the order of the items. After a failure no further item is begun. */
+/** Returns results in the order of the items. After a failure no further item is begun. */
 async function mapInOrder<Item, Result>(
   items: readonly Item[],
   fn: (item: Item, index: number) => Promise<Result>,

@@ -7,7 +7,7 @@ import { json, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 
-/** `ctx.child`. */
+/** Creates `ctx.child`. */
 export function children(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'child'> {
   return {
     child: handled(async (workflow: AnyWorkflow, input: unknown, options: ChildOptions = {}) => {
@@ -21,7 +21,7 @@ export function children(host: ContextHost, scope: Scope): Pick<WorkflowContext,
         workflow: workflow.name,
         input: given,
         digest,
-        // Made of the seed, which nobody outside knows: the child's id may be a task id.
+        // Derived from the seed, which is secret: the child's id may be a task id.
         childRunId: host.digest(`child ${host.seed} ${waitId}`).slice(0, 32),
         parentClose: options.parentClose ?? 'cancel',
         ...timeout,

@@ -1,6 +1,6 @@
 /**
- * A wait may be rejected before the workflow gets to awaiting it, or be dropped by the author; Node must not take that
- * for a bug of the process and end it.
+ * Marks the promises of a method as handled. A wait may be rejected before the workflow awaits it, or never be awaited;
+ * Node must not end the process for that.
  */
 export function handled<Args extends unknown[], Result>(
   method: (...args: Args) => Promise<Result>,

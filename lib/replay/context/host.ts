@@ -14,7 +14,7 @@ import type { Signals } from '../waits/signals.js';
 import type { WaitNews } from '../waits/wait-news.js';
 import type { Waits } from '../waits/waits.js';
 
-/** What the context needs of the execution that it belongs to. */
+/** Parts of an execution that its context needs. */
 export interface ContextHost extends RunFacts {
   readonly position: Readonly<Position>;
   readonly waits: Waits;
@@ -27,23 +27,23 @@ export interface ContextHost extends RunFacts {
   readonly random: SeededRandom;
   readonly info: RunInfo;
   readonly callKeys: CallKeys;
-  /** Makes the context of a scope within. */
+  /** Creates the context of an inner scope. */
   contextOf(scope: Scope): WorkflowContext;
-  /** Called with what the author did wrong when the context is used from outside its turn. */
+  /** Called with the author's mistake if the context is used outside of its turn. */
   misused(error: StoredError): void;
 }
 
-/** @throws EngineError `WORKFLOW_STUCK` when the workflow's code does not run now */
+/** Checks that the workflow's code is running. @throws EngineError `WORKFLOW_STUCK` */
 export function checkTurn(host: ContextHost, method: string): void {
   checkDeed(host, `ctx.${method} was called`);
 }
 
-/** The same for something that is no call of a method. */
+/** Checks the same for a deed that is not a call of a method. */
 export function checkDeed(host: ContextHost, deed: string): void {
   if (host.position.isAdvancing) return;
   const error = storedError(
     'WORKFLOW_STUCK',
-    `${deed} outside of the workflow's turn: inside a step, or after something awaited a promise that is not one of ctx. Work of your own belongs into ctx.step, calls of ctx beside it.`,
+    `${deed} outside of the workflow's turn: inside a step, or after awaiting a promise that is not from ctx. Put your own work into ctx.step, and call ctx outside of steps.`,
   );
   host.misused(error);
   throw new EngineError(error.code, error.message);

@@ -1,4 +1,4 @@
-// What people and servers ask, and what they are answered: arguments of the author's, checked.
+// Checks of questions and answers.
 
 import { defined } from '../../base/defined.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
@@ -8,7 +8,7 @@ import type { Question } from '../../history/question.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
 import { invalid, json, text } from './arguments.js';
 
-/** What a handler gave, or a person. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+/** Checks the answer of a handler or a person. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
 export function toAnswer(given: unknown): RemoteAnswer {
   const answer = json(given, 'an answer');
   const action = isJsonObject(answer) ? answer['action'] : undefined;
@@ -21,7 +21,7 @@ export function toAnswer(given: unknown): RemoteAnswer {
   return { action, content };
 }
 
-/** @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
+/** Checks a question. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
 export function toQuestion(given: Question): Question {
   const form = json(given, 'a question') as JsonObject;
   text(form['message'], 'the message of a question');

@@ -1,4 +1,4 @@
-// Schemas of the author's for what comes from outside: results of remote tasks, signals, tokens, answers.
+// The author's schemas for values from outside: results of remote tasks, signals, tokens, answers.
 
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError, RemoteResultInvalid } from '../../base/errors.js';
@@ -7,14 +7,14 @@ import { readAnswer, schemaThrew, textOfIssues, type Validated } from '../../bas
 import type { RemoteOutcome } from '../../workflow/outcome.js';
 import { dataOf, textOf } from '../../workflow/outcome.js';
 
-/** Checks a result as the protocol has it. @throws RemoteResultInvalid `REMOTE_RESULT_INVALID` */
+/** Checks a result in the form of the protocol. @throws RemoteResultInvalid `REMOTE_RESULT_INVALID` */
 export function checkResult(schema: StandardSchemaV1, { server, result }: RemoteOutcome): Promise<unknown> {
   return parse(schema, result, (issues) => misfit(server, result, issues));
 }
 
 /**
- * An outcome with what an `output` schema makes of it: of its structured value, else of its text, as JSON where it is JSON.
- * One that is an error is held to no schema.
+ * Adds the value that an `output` schema parses from the structured value of an outcome or, without one, from its text
+ * (parsed if it is JSON). An outcome that is an error is not checked.
  * @throws RemoteResultInvalid `REMOTE_RESULT_INVALID`
  */
 export async function typedOutcome(schema: StandardSchemaV1, outcome: RemoteOutcome): Promise<RemoteOutcome> {
@@ -25,7 +25,7 @@ export async function typedOutcome(schema: StandardSchemaV1, outcome: RemoteOutc
   return { ...outcome, data } as RemoteOutcome;
 }
 
-/** What a schema makes of a value from outside. @throws EngineError `INPUT_INVALID` that says `what` does not fit, and why */
+/** Parses a value from outside with a schema. @throws EngineError `INPUT_INVALID` that says why `what` does not fit */
 export function parsed(schema: StandardSchemaV1, value: JsonValue, what: string): Promise<unknown> {
   return parse(
     schema,
@@ -34,7 +34,7 @@ export function parsed(schema: StandardSchemaV1, value: JsonValue, what: string)
   );
 }
 
-/** Many servers write the value of their result out as text. */
+/** Parses text as JSON if possible: many servers send the value of their result as text. */
 function writtenOut(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
@@ -51,7 +51,7 @@ function misfit(server: string, result: JsonValue, issues: string): Error {
 async function parse(schema: StandardSchemaV1, value: JsonValue, toError: (issues: string) => Error): Promise<unknown> {
   let validated: Validated;
   try {
-    // Awaited here: one microtask more could put the commands of two branches into another order than a history has.
+    // Awaited here: an additional microtask could change the order of the commands of two branches in old histories.
     validated = readAnswer(await schema['~standard'].validate(value));
   } catch (error) {
     validated = schemaThrew(error);

@@ -10,15 +10,15 @@ import { checkDeed, type ContextHost } from './host.js';
 import { toAnswer } from './input.js';
 import { cancelled } from './scopes.js';
 
-/** Who answers what the server of a call asks. */
+/** Answers the questions of a call's server. */
 interface Answerer {
   readonly callId: WaitId;
   readonly handler: InputHandler;
-  /** Its answers, and what it waits for; closed with the call. */
+  /** Scope of the answers and of what the handler waits for; closed with the call. */
   readonly scope: Scope;
 }
 
-/** Asks for a remote task, and lets `handler` answer what its server asks for as long as the call is open. */
+/** Requests a remote task, and lets `handler` answer questions of its server while the call is open. */
 export function askAnswering(
   host: ContextHost,
   scope: Scope,
@@ -48,11 +48,11 @@ async function answeringWith(
     return await outcome;
   } finally {
     host.news.onQuestion(callId, undefined);
-    host.waits.cancelScope(inner, cancelled('the remote task waits for no answer any more'));
+    host.waits.cancelScope(inner, cancelled('the remote task no longer waits for an answer'));
   }
 }
 
-/** A handler that fails, or an answer that the server does not take, fails the call. */
+/** Answers a question. The call fails if the handler fails, or if the server does not accept the answer. */
 async function answer(host: ContextHost, answerer: Answerer, asked: AskedQuestion): Promise<void> {
   const { callId, scope } = answerer;
   try {
@@ -68,12 +68,12 @@ async function answer(host: ContextHost, answerer: Answerer, asked: AskedQuestio
       digest,
     }));
   } catch (error) {
-    // A replay would not find it again at this point.
+    // Outside of the turn: a replay could not repeat it at this point.
     if (!host.position.isAdvancing) return;
     const thrown = readable(error);
     host.waits.drop(
       callId,
-      thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw what is no error'),
+      thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw a value that is not an Error'),
     );
   }
 }

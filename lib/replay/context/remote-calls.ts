@@ -23,21 +23,21 @@ import {
 import { checkResult, typedOutcome } from './parsed.js';
 import { restarting } from './restart.js';
 
-/** Inputs of remote calls up to this size are kept in the history for the reader; of larger ones only the digest. */
+/** Inputs of remote calls up to this size are kept in the history for readers; for larger ones only the digest. */
 const inputPreviewBytes = 512;
 
-/** What tells a call from an attachment. */
+/** Differences between a call and an attachment. */
 interface Terms {
   readonly request: StartRemoteTask['request'];
-  /** What becomes of the task where the call does not say. */
+  /** Default of `onCancel` and `onTimeout`. */
   readonly onClose: RemoteClosePolicy;
   readonly retrySafe: boolean;
   readonly key: string | undefined;
-  /** Told of the key once the call is made. */
+  /** Receives the key once the call is made. */
   readonly made?: (keyOf: () => string) => void;
 }
 
-/** `ctx.callRemoteTask`, `ctx.attachRemoteTask`. */
+/** Creates `ctx.callRemoteTask` and `ctx.attachRemoteTask`. */
 export function remoteCalls(
   host: ContextHost,
   scope: Scope,
@@ -72,7 +72,7 @@ export function remoteCalls(
   };
 }
 
-/** Sees a remote task through, from its request to its outcome. What `toTerms` throws rejects the call. */
+/** Requests a remote task and returns its checked outcome. An error of `toTerms` rejects the call. */
 async function remoteTask(
   host: ContextHost,
   scope: Scope,
@@ -105,7 +105,7 @@ function commandOf(
     server,
     name: nameOf(request),
     request,
-    // A call with another key is another call: its repeat would be a second task.
+    // Includes the key: a call with another key is another call, and would start a second task.
     digest: host.digest(`${server}\n${requestText}${key === undefined ? '' : `\n${key}`}`),
     ...defined({ input }),
     timeoutMs,

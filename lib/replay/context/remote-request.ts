@@ -1,4 +1,4 @@
-// What an author's call of a remote server says, checked.
+// Checks of an author's call to a remote server.
 
 import { defined } from '../../base/defined.js';
 import { utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -11,7 +11,7 @@ import { invalid, json, text, toMs } from './arguments.js';
 
 /** Default of the `timeout` of a remote call. */
 const remoteTimeoutDefaultMs = 24 * 3_600_000;
-/** Of a key that an author gives a remote call: with the number of a restart it must stay below the limit above. */
+/** Limit of the author's idempotency key of a remote call: leaves room for the number of a restart. */
 const remoteKeyMaxChars = 200;
 
 interface UncheckedCall {
@@ -21,10 +21,10 @@ interface UncheckedCall {
   readonly arguments?: unknown;
 }
 
-/** What a call asks of its server. @throws EngineError `INPUT_INVALID` */
+/** Returns the request of a call. @throws EngineError `INPUT_INVALID` */
 export function toRemoteRequest(call: RemoteCall): RemoteRequest {
   text(call.server, 'the name of a server');
-  // Code that no compiler has checked may name several of them.
+  // Code in JavaScript may name several of them.
   const { tool, skill, message, arguments: given = {} } = call as UncheckedCall;
   const named = [tool, skill, message].filter((field) => field !== undefined).length;
   if (named !== 1) throw invalid(`callRemoteTask needs exactly one of tool, skill and message, got ${named}`);
@@ -39,7 +39,7 @@ export function toRemoteRequest(call: RemoteCall): RemoteRequest {
   return { kind: 'message', parts: parts as readonly JsonObject[] };
 }
 
-/** The task that a call attaches to. @throws EngineError `INPUT_INVALID` */
+/** Returns the task that a call attaches to. @throws EngineError `INPUT_INVALID` */
 export function toAttachRequest({ server, taskId, contextId }: AttachCall): AttachRequest {
   text(server, 'the name of a server');
   return {
@@ -49,7 +49,7 @@ export function toAttachRequest({ server, taskId, contextId }: AttachCall): Atta
   };
 }
 
-/** Tool, skill, `message` or `attach`: what the call is named by in messages and views. */
+/** Returns the name of a call in messages and views: its tool, its skill, `message` or `attach`. */
 export function nameOf(request: RemoteRequest | AttachRequest): string {
   switch (request.kind) {
     case 'tool':
@@ -62,7 +62,7 @@ export function nameOf(request: RemoteRequest | AttachRequest): string {
   }
 }
 
-/** What the call hands over, for the reader of the history. */
+/** Returns the arguments of a call, for readers of the history. */
 export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
   switch (request.kind) {
     case 'tool':
@@ -77,13 +77,13 @@ export function argumentsOf(request: RemoteRequest | AttachRequest): JsonValue {
   }
 }
 
-/** @throws EngineError `INPUT_INVALID` */
+/** Checks a close policy. @throws EngineError `INPUT_INVALID` */
 export function closePolicy(policy: unknown, what: string): RemoteClosePolicy | undefined {
   if (policy === undefined || policy === 'cancel' || policy === 'leave') return policy;
   throw invalid(`${what} must be "cancel" or "leave"`);
 }
 
-/** The key of the call of that number; its characters are those that a header can hold. */
+/** Checks the author's key, whose characters must fit into a header, and returns that of call number `call`. */
 export function callKey(key: unknown, call: number): string | undefined {
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || key.length > remoteKeyMaxChars || !/^[\x21-\x7e]+$/.test(key))
@@ -98,7 +98,7 @@ function remoteId(id: unknown, what: string): string {
   return id;
 }
 
-/** Whole seconds, at least one: no remote side can be held to less. */
+/** Returns the timeout in whole seconds, at least one: servers cannot be held to fractions. */
 export function remoteTimeoutMs(timeout: Duration | undefined): number {
   if (timeout === undefined) return remoteTimeoutDefaultMs;
   return Math.max(1, Math.ceil(toMs(timeout, 'the timeout of a remote call') / 1000)) * 1000;

@@ -4,12 +4,12 @@ import type { WorkflowContext } from '../../workflow/context.js';
 import { json } from './arguments.js';
 import { checkTurn, type ContextHost } from './host.js';
 
-/** Text of `ctx.progress`, cut. */
+/** Limit of `ctx.progress`; longer progress is truncated. */
 const progressMaxBytes = 1024;
 
-/** `ctx.onQuery`, `ctx.progress`, `ctx.log`: what the workflow shows of itself. */
+/** Creates `ctx.onQuery`, `ctx.progress` and `ctx.log`: what the workflow shows of itself. */
 export function reports(host: ContextHost): Pick<WorkflowContext, 'onQuery' | 'progress' | 'log'> {
-  /** A replay has said it before. */
+  /** Logs only when live: what a replay would log was logged before. */
   const write =
     (level: keyof Log): Log['info'] =>
     (event, fields) => {
@@ -29,7 +29,7 @@ export function reports(host: ContextHost): Pick<WorkflowContext, 'onQuery' | 'p
   };
 }
 
-/** What is too long is shown as text, cut. */
+/** Returns progress that is too long as truncated text. */
 function cutProgress(progress: JsonValue): JsonValue {
   const text = typeof progress === 'string' ? progress : JSON.stringify(progress);
   return utf8Bytes(text) <= progressMaxBytes ? progress : cutUtf8(text, progressMaxBytes);

@@ -3,7 +3,7 @@ import type { RemoteCall } from '../../workflow/context.js';
 import type { RestartCause, RestartPolicy } from '../../workflow/restart-policy.js';
 import { invalid } from './arguments.js';
 
-/** Calls of one `restart`, the first included. Each is a whole task on a foreign server. */
+/** Limit of the calls of one `restart`, including the first. Each is a whole task on another server. */
 const restartAttemptsMax = 20;
 
 const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
@@ -15,7 +15,7 @@ const codeOf: Readonly<Record<RestartCause, EngineErrorCode>> = {
   lost: 'REMOTE_TASK_LOST',
 };
 
-/** Calls, and calls again after an end that `restart` names. The last error says how many calls there were. */
+/** Calls, and calls again after an end that `restart` names. The details of the last error hold the number of calls. */
 export function restarting<Result>(
   { restart }: Pick<RemoteCall, 'restart'>,
   call: (attempt: number) => Promise<Result>,

@@ -6,7 +6,7 @@ import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { owing } from './scopes.js';
 
-/** `ctx.saga`. */
+/** Creates `ctx.saga`. */
 export function sagas(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'saga'> {
   return {
     saga: handled(async (body: (saga: Saga) => Promise<unknown>) => {
@@ -20,19 +20,19 @@ export function sagas(host: ContextHost, scope: Scope): Pick<WorkflowContext, 's
   };
 }
 
-/** Compensations run shielded, the last one added first, each as a step; one that fails does not stop the others. */
+/** Runs a saga. Its compensations are shielded steps, run in reverse order; a failed one does not stop the others. */
 async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: WorkflowContext): Promise<unknown> {
   const compensations: Parameters<Saga['compensate']>[] = [];
   try {
     return await body({ compensate: (...compensation) => void compensations.push(compensation) });
   } catch (error) {
-    // Going on as a new run is no failure.
+    // Continuing as a new run is not a failure.
     if (error instanceof ContinueAsNew) throw error;
     const failed: string[] = [];
     for (const [name, work, options] of compensations.reverse()) {
       await shielded.step(name, work, options).catch((reason: unknown) => {
         failed.push(name);
-        // The caller that awaits the saga may be gone.
+        // Logged, since nothing may be awaiting the saga any longer.
         shielded.log.warn('compensation failed', { runId: shielded.runId, name, error: reason });
       });
     }

@@ -4,7 +4,7 @@ import { Scope } from '../waits/scope.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 
-/** `ctx.scope`, `ctx.shield`: parts of the workflow that are closed together, or not from outside. */
+/** Creates `ctx.scope` and `ctx.shield`: parts of the workflow that are closed together, or not from outside. */
 export function scopes(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'scope' | 'shield'> {
   const { waits } = host;
   return {
@@ -30,7 +30,7 @@ export function scopes(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
   };
 }
 
-/** The scope and all around it owe the work until it has ended. */
+/** Runs `work`, which the scope and all scopes around it owe until it has ended. */
 export function owing<Result>(scope: Scope, work: () => Promise<Result>): Promise<Result> {
   const paid = scope.owe();
   try {
@@ -43,7 +43,7 @@ export function owing<Result>(scope: Scope, work: () => Promise<Result>): Promis
   }
 }
 
-/** The error that waits of a closed scope are rejected with. */
+/** Creates the error with which waits of a closed scope are rejected. */
 export function cancelled(why: string): RunCancelled {
   return new RunCancelled('RUN_CANCELLED', `this wait was closed: ${why}`);
 }

@@ -5,15 +5,15 @@ import { cancelled } from './scopes.js';
 
 export type Branch<Result> = (ctx: WorkflowContext) => Promise<Result>;
 
-/** Branches that are closed together, each in a scope of its own. */
+/** Branches that are closed together, each in its own scope. */
 export interface SideBySide {
   readonly scopes: readonly Scope[];
   readonly begin: <Result>(branch: Branch<Result>, at: number) => Promise<Result>;
-  /** Rejects their open waits, and all that they will ask for. */
+  /** Rejects their open waits, and all later ones. */
   readonly close: () => void;
 }
 
-/** Makes the scopes of `count` branches within `scope`. `why` they are closed is for the error that their waits get. */
+/** Creates the scopes of `count` branches within `scope`. `why` they are closed is for the error of their waits. */
 export function sideBySide(host: ContextHost, scope: Scope, count: number, why: string): SideBySide {
   const scopes = Array.from({ length: count }, () => new Scope(scope));
   return {

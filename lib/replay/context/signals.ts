@@ -8,7 +8,7 @@ import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { parsed } from './parsed.js';
 
-/** `ctx.signal`. */
+/** Creates `ctx.signal`. */
 export function signals(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'signal'> {
   return {
     signal: handled(async (name: string, options: AnySignalOptions = {}) => {
@@ -34,10 +34,10 @@ export function signals(host: ContextHost, scope: Scope): Pick<WorkflowContext, 
 type AnySignalOptions = Omit<SignalOptions, 'where'> & Partial<Parsed<unknown>> & { readonly where?: Where };
 type Where = (payload: unknown) => boolean;
 
-/** Whether a wait takes a signal. A payload that does not fit is for the wait to fail with. */
+/** Returns true if a wait takes a signal. It also takes a payload that does not fit the schema, and then fails. */
 function accepts(where: Where, schema: StandardSchemaV1 | undefined, payload: JsonValue): boolean {
   if (schema === undefined) return where(payload);
   const validated = validate(schema, payload);
-  if (validated instanceof Promise) throw invalid('a schema must answer at once where a signal is chosen by `where`');
+  if (validated instanceof Promise) throw invalid('a schema must be synchronous if `where` selects signals');
   return !validated.isValid || where(validated.value);
 }

@@ -15,7 +15,7 @@ interface Failed {
   readonly error: unknown;
 }
 
-/** `ctx.some`: the first `needed` results; then the other branches are closed, as those of a race are. */
+/** Implements `ctx.some`: returns the first `needed` results, then closes the other branches like those of a race. */
 export async function some(
   host: ContextHost,
   scope: Scope,
@@ -26,23 +26,23 @@ export async function some(
   if (!Number.isInteger(needed) || needed < 1 || needed > all.length)
     throw invalid(`ctx.some needs a whole number from 1 to the ${all.length} branches given, got ${needed}`);
   const { waits, dropped } = host;
-  const branches = sideBySide(host, scope, all.length, 'other branches of ctx.some have decided it');
+  const branches = sideBySide(host, scope, all.length, 'other branches of ctx.some have decided its result');
   const ends = all.map(async (branch, at) => branches.begin(branch, at));
-  /** In the order in which they came, at last also those of branches that were closed. */
+  /** Failures in the order of their arrival; at the end also those of closed branches. */
   const failures: Failed[] = [];
   const decided = await decision(ends, needed, failures);
-  // A branch that succeeded may have asked for it and not awaited it.
+  // A branch that succeeded may have requested work without awaiting it.
   if ('results' in decided)
     for (const { index } of decided.results) dropped.inRace(waits.openUnrecorded(branches.scopes[index]));
   branches.close();
   if (waits.isStructured) await waits.debts.paid(scope, branches.scopes);
   if ('results' in decided) return decided.results;
   const { error } = decided;
-  // A cancel has ended them: what one could not undo must be heard of.
+  // After a cancel, which ends all branches, a failed compensation must be reported.
   throw hasCode(error, 'RUN_CANCELLED') ? (notUndone(failures) ?? error) : error;
 }
 
-/** Resolves when `needed` have succeeded, or too few still can, or one goes on as a new run. */
+/** Resolves when `needed` branches have succeeded, or too few still can, or one continues as a new run. */
 function decision(
   ends: readonly Promise<unknown>[],
   needed: number,
@@ -71,7 +71,7 @@ function notUndone(failures: readonly Failed[]): unknown {
   return failures.find(({ error }) => hasCode(error, 'COMPENSATION_FAILED'))?.error;
 }
 
-/** The cancel that ended a branch, if one did: the run is then cancelled and has not failed. */
+/** Returns the cancel that ended a branch, if any, so that the run counts as cancelled; otherwise TooFewSucceeded. */
 function failureOf(needed: number, of: number, failed: readonly Failed[]): unknown {
   const cancel = failed.find(({ error }) => hasCode(error, 'RUN_CANCELLED'));
   if (cancel !== undefined) return cancel.error;

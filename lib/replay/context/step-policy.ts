@@ -9,7 +9,7 @@ export const longStepTimeoutMaxMs = 840_000;
 
 const defaults = { maxAttempts: 5, initialIntervalMs: 1_000, maxIntervalMs: 300_000 };
 
-/** The options of a step with their defaults. @throws EngineError `INPUT_INVALID` */
+/** Checks the options of a step, and adds their defaults. @throws EngineError `INPUT_INVALID` */
 export function stepPolicy(name: string, options: StepOptions): StepPolicy {
   const retry: RetryPolicy = options.retry ?? {};
   const what = (option: string): string => `step "${name}": ${option}`;
@@ -47,7 +47,7 @@ export function stepPolicy(name: string, options: StepOptions): StepPolicy {
   };
 }
 
-/** By a property, not a class: two copies of the package must agree. */
+/** Recognizes a NonRetryableError by a property, since its class may come from another copy of the package. */
 function isNonRetryable(error: unknown): boolean {
   return propertyOf(error, 'nonRetryable') === true;
 }

@@ -6,7 +6,7 @@ import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { stepPolicy } from './step-policy.js';
 
-/** `ctx.step`. */
+/** Creates `ctx.step`. */
 export function steps(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'step'> {
   return {
     step: handled(async (name: string, work: (step: StepContext) => unknown, options: StepOptions = {}) => {

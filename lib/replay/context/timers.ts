@@ -5,7 +5,7 @@ import { invalid, toMs } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 
-/** `ctx.sleep`, `ctx.sleepUntil`. */
+/** Creates `ctx.sleep` and `ctx.sleepUntil`. */
 export function timers(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'sleep' | 'sleepUntil'> {
   const { waits } = host;
   return {
@@ -18,7 +18,7 @@ export function timers(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
     sleepUntil: handled(async (instant: EpochMs | Date) => {
       checkTurn(host, 'sleepUntil');
       const atMs = instant instanceof Date ? instant.getTime() : instant;
-      if (!Number.isFinite(atMs)) throw invalid('sleepUntil needs an instant: a Date or milliseconds since 1970');
+      if (!Number.isFinite(atMs)) throw invalid('sleepUntil needs a Date or milliseconds since 1970');
       await waits.ask<undefined>(scope, (waitId) => ({ kind: 'startTimer', waitId, until: { atMs } }));
     }),
   };

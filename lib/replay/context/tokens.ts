@@ -11,7 +11,7 @@ import { checkTurn, type ContextHost } from './host.js';
 import { toAnswer, toQuestion } from './input.js';
 import { parsed } from './parsed.js';
 
-/** `ctx.externalToken`, and what is built on one: `ctx.ask` of a person, `ctx.promise` of a value. */
+/** Creates `ctx.externalToken`, and `ctx.ask` and `ctx.promise`, which are built on tokens. */
 export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'externalToken' | 'ask' | 'promise'> {
   return {
     externalToken: handled(async (options?: TokenOptions & Partial<Parsed<unknown>>) => {
@@ -55,7 +55,7 @@ function isStandard(schema: JsonObject | AnswerSchema<unknown> | undefined): sch
   return (typeof schema === 'object' && '~standard' in schema) || typeof schema === 'function';
 }
 
-/** @throws EngineError `INPUT_INVALID` for a schema that cannot be written as JSON Schema */
+/** Converts a schema to JSON Schema. @throws EngineError `INPUT_INVALID` if it cannot be converted */
 function writtenAs(schema: AnswerSchema<unknown>): JsonObject {
   try {
     return json(
@@ -64,21 +64,19 @@ function writtenAs(schema: AnswerSchema<unknown>): JsonObject {
     ) as JsonObject;
   } catch (error) {
     const why = error instanceof Error ? error.message : 'it threw';
-    throw invalid(
-      `the schema of a question must be one that can be written as JSON Schema, or JSON Schema itself: ${why}`,
-    );
+    throw invalid(`the schema of a question must be JSON Schema, or convertible to JSON Schema: ${why}`);
   }
 }
 
 interface TokenCall {
-  /** The method of the context that was called. */
+  /** Name of the called method of the context. */
   readonly method: string;
   readonly options: TokenOptions | undefined;
-  /** What a person is asked. */
+  /** Question to a person. */
   readonly form?: Question;
 }
 
-/** Asks for a token, and waits until it may be handed out. */
+/** Requests a token, and waits until it can be handed out. */
 async function issue(host: ContextHost, scope: Scope, { method, options, form }: TokenCall) {
   checkTurn(host, method);
   const name = options?.name ?? 'token';
@@ -89,7 +87,7 @@ async function issue(host: ContextHost, scope: Scope, { method, options, form }:
     asked = waitId;
     return { kind: 'issueToken', waitId, name, ...defined({ form }), ...timeout };
   });
-  // A wait that was closed before its token was issued has no token.
+  // A wait that is closed before its token is issued has no token.
   const text = await Promise.race([host.news.tokenIssued(asked), outcome.then(() => '')]);
   return { token: text, outcome };
 }

@@ -6,7 +6,7 @@ import { checkName, json } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 
-/** `ctx.patched`, `ctx.continueAsNew`: how a run outlives its code and its history. */
+/** Creates `ctx.patched` and `ctx.continueAsNew`, with which a run outlives its code and its history. */
 export function versions(host: ContextHost): Pick<WorkflowContext, 'patched' | 'continueAsNew'> {
   return {
     patched(patchId) {

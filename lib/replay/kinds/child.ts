@@ -5,7 +5,7 @@ import type { StartChild } from '../command.js';
 import { deadline } from './deadline.js';
 import type { WaitKind } from './kind.js';
 
-/** A child run; its end settles the token of its parent's wait. */
+/** Child run; its end settles the token of its parent's wait. */
 export const child: WaitKind<StartChild, ChildRequested> = {
   eventType: 'ChildRequested',
   hasToken: true,
@@ -29,7 +29,7 @@ export const child: WaitKind<StartChild, ChildRequested> = {
       case 'timed_out':
       case 'abandoned':
       case 'run_ended':
-        return new EngineError('CHILD_TIMED_OUT', `child "${workflow}" had no end before its deadline`);
+        return new EngineError('CHILD_TIMED_OUT', `child "${workflow}" did not end before its deadline`);
     }
   },
   outlivesRun({ parentClose }) {

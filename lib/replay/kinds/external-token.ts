@@ -5,7 +5,7 @@ import type { IssueToken } from '../command.js';
 import { deadline } from './deadline.js';
 import type { WaitKind } from './kind.js';
 
-/** A token that somebody outside settles, or a question that a person answers. */
+/** Token that is settled from outside, or question to a person. */
 export const externalToken: WaitKind<IssueToken, ExternalWaitRequested> = {
   eventType: 'ExternalWaitRequested',
   hasToken: true,
@@ -24,7 +24,7 @@ export const externalToken: WaitKind<IssueToken, ExternalWaitRequested> = {
         return { value: { result: outcome.result, isError: outcome.isError } };
       case 'failed': {
         const { message, details } = outcome.error;
-        // The settler of a token does not say what its wait is for, so the text begins like that of a remote task.
+        // Tokens are settled without knowing their wait, so the text begins like that of a remote task.
         const reason = message.replace(/^remote task failed: /, '');
         return new ExternalWaitFailed('EXTERNAL_FAILED', reason, defined({ details }));
       }
@@ -32,8 +32,8 @@ export const externalToken: WaitKind<IssueToken, ExternalWaitRequested> = {
       case 'abandoned':
       case 'run_ended':
         return form === undefined
-          ? new EngineError('EXTERNAL_TIMED_OUT', `nobody settled token "${name}" before its deadline`)
-          : new EngineError('INPUT_TIMED_OUT', `nobody answered the question "${name}" in time`);
+          ? new EngineError('EXTERNAL_TIMED_OUT', `token "${name}" was not settled before its deadline`)
+          : new EngineError('INPUT_TIMED_OUT', `the question "${name}" was not answered in time`);
     }
   },
   toDropped({ name }) {

@@ -3,7 +3,7 @@ import type { RemoteAnswerRequested } from '../../history/event.js';
 import type { AnswerRemote } from '../command.js';
 import type { Ends, WaitKind } from './kind.js';
 
-/** An answer to what the remote task of another wait asks. */
+/** Answer to a question of the remote task of another wait. */
 export const remoteAnswer: WaitKind<AnswerRemote, RemoteAnswerRequested> = {
   eventType: 'RemoteAnswerRequested',
   details({ callId, questionId, answer, digest }) {

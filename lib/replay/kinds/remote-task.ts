@@ -6,7 +6,7 @@ import type { RemoteOutcome } from '../../workflow/outcome.js';
 import type { StartRemoteTask } from '../command.js';
 import type { WaitKind } from './kind.js';
 
-/** A task of a remote server, started or attached to. */
+/** Task of a remote server, started or attached to. */
 export const remoteTask: WaitKind<StartRemoteTask, RemoteTaskRequested> = {
   eventType: 'RemoteTaskRequested',
   hasToken: true,
@@ -43,7 +43,7 @@ export const remoteTask: WaitKind<StartRemoteTask, RemoteTaskRequested> = {
     }
   },
   outlivesRun({ onCancel, request }) {
-    // A task that somebody else has started needs no start.
+    // An attachment needs no start.
     return onCancel === 'leave' && request.kind !== 'attach';
   },
   toDropped({ name }) {
@@ -59,9 +59,9 @@ function timedOut(
   const last = reason === undefined ? '' : ` (${reason})`;
   const message =
     phase === undefined
-      ? `remote task "${name}" on "${server}" had no end ${seconds}`
+      ? `remote task "${name}" on "${server}" did not end ${seconds}`
       : mayRun === true
-        ? `the start of remote task "${name}" on "${server}" had no answer ${seconds}${last}: a task may run there`
+        ? `the start of remote task "${name}" on "${server}" got no answer ${seconds}${last}: a task may be running there`
         : `remote task "${name}" on "${server}" was not started ${seconds}${last}`;
   return new RemoteTaskTimedOut('REMOTE_TASK_TIMED_OUT', message, {
     details: { server, ...defined({ taskId }), timeoutMs, ...defined({ phase, reason }) },

@@ -4,7 +4,7 @@ import type { WaitForSignal } from '../command.js';
 import { deadline } from './deadline.js';
 import type { Ends, WaitKind } from './kind.js';
 
-/** A wait for a signal. Which signal it is given follows from the code (`signals.ts`). */
+/** Wait for a signal. The code determines which signal it receives (`signals.ts`). */
 export const signal: WaitKind<WaitForSignal, SignalWaitStarted> = {
   eventType: 'SignalWaitStarted',
   details({ name, timeoutMs }, atMs) {
@@ -20,6 +20,6 @@ export const signal: WaitKind<WaitForSignal, SignalWaitStarted> = {
 
 export const signalEnds: Ends<'SignalWaitTimedOut'> = {
   SignalWaitTimedOut() {
-    return new EngineError('SIGNAL_TIMED_OUT', 'no signal came before the deadline of the wait');
+    return new EngineError('SIGNAL_TIMED_OUT', 'no signal arrived before the deadline of the wait');
   },
 };

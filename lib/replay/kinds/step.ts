@@ -5,7 +5,7 @@ import type { RunStep } from '../command.js';
 import { deadline } from './deadline.js';
 import type { Ends, WaitKind } from './kind.js';
 
-/** A step of a turn ends by an event; a long one by the settlement of its token. */
+/** Step. In a turn it ends by an event, a long one by the settlement of its token. */
 export const step: WaitKind<RunStep, StepRequested> = {
   eventType: 'StepRequested',
   details({ name, policy }, atMs) {
@@ -30,7 +30,7 @@ export const step: WaitKind<RunStep, StepRequested> = {
       case 'failed': {
         const { code, message, details } = outcome.error;
         if (code !== 'REMOTE_TASK_FAILED') return stepFailed(outcome.error);
-        // Settled by hand: the caller of that does not say what the wait is for.
+        // Settled by hand, without knowing what the wait is for.
         const reason = message.replace(/^remote task failed: /, '');
         return stepFailed(storedError('STEP_FAILED', `step "${name}" failed: ${reason}`, details));
       }
@@ -38,7 +38,7 @@ export const step: WaitKind<RunStep, StepRequested> = {
       case 'abandoned':
       case 'run_ended':
         return stepFailed(
-          storedError('STEP_TIMED_OUT', `step "${name}" had no end before its deadline`, { step: name }),
+          storedError('STEP_TIMED_OUT', `step "${name}" did not end before its deadline`, { step: name }),
         );
     }
   },
@@ -47,7 +47,7 @@ export const step: WaitKind<RunStep, StepRequested> = {
   },
 };
 
-/** The ends of a step in a turn. */
+/** Ends of a step in a turn. */
 export const stepEnds: Ends<'StepCompleted' | 'StepFailed'> = {
   StepCompleted({ result }) {
     return { value: result };
@@ -57,7 +57,7 @@ export const stepEnds: Ends<'StepCompleted' | 'StepFailed'> = {
   },
 };
 
-/** Makes every failure of a step one class, whichever its code, so that one `catch` finds them all. */
+/** Creates the error of a failed step: the same class for every code, so that one `catch` handles all of them. */
 function stepFailed({ code, message, details }: StoredError): StepFailed {
   return new StepFailed(code, message, defined({ details }));
 }

@@ -2,11 +2,11 @@ import type { TimerStarted } from '../../history/event.js';
 import type { StartTimer } from '../command.js';
 import type { Ends, WaitKind } from './kind.js';
 
-/** A sleep. */
+/** Sleep. */
 export const timer: WaitKind<StartTimer, TimerStarted> = {
   eventType: 'TimerStarted',
   details({ until }, atMs) {
-    // An instant that has passed is now.
+    // Fires now if the instant has passed.
     return { firesAtMs: 'atMs' in until ? Math.max(until.atMs, atMs) : atMs + until.durationMs };
   },
   identity() {

@@ -1,7 +1,7 @@
 import type { WaitId } from '../../base/ids.js';
 import type { Command } from '../command.js';
 
-/** Waits without a token that the code has closed before they ended, and that no event names as closed. */
+/** Waits without tokens that the code closed before their end, and whose closing no event records yet. */
 export class ClosedWaits {
   readonly #closed = new Map<WaitId, Command>();
 
@@ -9,7 +9,7 @@ export class ClosedWaits {
     this.#closed.set(command.waitId, command);
   }
 
-  /** Takes out those up to number `lastWaitId`; they count as recorded. */
+  /** Removes and returns the waits up to number `lastWaitId`, which count as recorded. */
   take(lastWaitId: number): readonly Command[] {
     if (this.#closed.size === 0) return [];
     const taken = [...this.#closed.values()].filter(({ waitId }) => Number(waitId) <= lastWaitId);
@@ -17,7 +17,7 @@ export class ClosedWaits {
     return taken;
   }
 
-  /** Takes the recorded closing of a wait out; false when the code has not closed it. */
+  /** Removes a wait whose closing is recorded. Returns false if the code has not closed it. */
   takeRecorded(waitId: WaitId): boolean {
     return this.#closed.delete(waitId);
   }

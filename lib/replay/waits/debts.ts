@@ -1,23 +1,23 @@
 import type { Scope } from './scope.js';
 
-/** Scopes that have been closed, and what goes on when nothing is owed there. */
+/** Closed scopes, and what to resume when they owe nothing. */
 interface Closing {
   readonly scopes: readonly Scope[];
   readonly resume: () => void;
 }
 
-/** Races and scopes that have closed a part of the workflow and wait until it has done what it owes: shields and sagas. */
+/** Races and scopes that closed a part of the workflow, and wait until its shielded parts and sagas have ended. */
 export class Debts {
   #closing: Closing[] = [];
 
-  /** Something that was closed has not done what it owes. */
+  /** Whether something that was closed still owes something. */
   get isOwing(): boolean {
     return this.#closing.length > 0;
   }
 
   /**
-   * Resolves when the microtasks have run dry and nothing is owed by `closed`. Until then that is owed by `around` too:
-   * what closes `around` waits for it.
+   * Resolves when the microtask queue is empty and `closed` owe nothing. Until then `around` owes it too, so whatever
+   * closes `around` waits for it.
    */
   paid(around: Scope, closed: readonly Scope[]): Promise<void> {
     const paid = around.owe();
@@ -32,7 +32,7 @@ export class Debts {
     });
   }
 
-  /** Called when the microtasks have run dry: what waits for that goes on. False: there is none. */
+  /** Called when the microtask queue is empty: resumes what waits for that. Returns false if nothing does. */
   resumePaid(): boolean {
     const isPaid = ({ scopes }: Closing): boolean => scopes.every(({ owed }) => owed === 0);
     const paid = this.#closing.filter(isPaid);

@@ -2,16 +2,16 @@ import type { WaitId } from '../../base/ids.js';
 import type { Command } from '../command.js';
 import type { RequestEvent } from '../kinds/kinds.js';
 
-/** What the workflow has asked for, in order: which of it the log has, and which it has not. Closed waits stay in it. */
+/** Commands of the workflow in order, and which of them the log has. Includes those of closed waits. */
 export class Requests {
-  /** Records are taken from the front: commands from `#next` on are without one. */
+  /** Commands from `#next` on are not recorded; recorded ones are removed from time to time. */
   #commands: Command[] = [];
   #next = 0;
   #lastRecorded = 0;
-  /** Steps that the log has as long: a settlement ends them, whatever the code now says. */
+  /** Steps that are long in the log: a settlement ends them, whatever the code says now. */
   readonly #longSteps = new Set<WaitId>();
 
-  /** Number of the last wait whose request the log has. */
+  /** Number of the last wait whose request is in the log. */
   get lastRecorded(): number {
     return this.#lastRecorded;
   }
@@ -20,17 +20,17 @@ export class Requests {
     this.#commands.push(command);
   }
 
-  /** The oldest command without a record. */
+  /** Returns the oldest unrecorded command. */
   next(): Command | undefined {
     return this.#commands[this.#next];
   }
 
-  /** At most `limit` commands without a record, oldest first. */
+  /** Returns at most `limit` unrecorded commands, oldest first. */
   unrecorded(limit = Infinity): readonly Command[] {
     return this.#commands.slice(this.#next, this.#next + limit);
   }
 
-  /** The oldest command has its record: this event. */
+  /** Marks the oldest unrecorded command as recorded by this event. */
   record(event: RequestEvent): void {
     this.#lastRecorded = Number(event.waitId);
     if (event.type === 'StepRequested' && event.long === true) this.#longSteps.add(event.waitId);
@@ -44,7 +44,7 @@ export class Requests {
     return this.#longSteps.has(waitId);
   }
 
-  /** A step that is a long one in the log ends by its settlement; one without a record will be what it is now. */
+  /** Returns true if the step is long in the log or, if it is not recorded, in the code. */
   willBeLongStep(command: Command): boolean {
     if (command.kind !== 'runStep') return false;
     return this.#longSteps.has(command.waitId) || (Number(command.waitId) > this.#lastRecorded && command.policy.long);

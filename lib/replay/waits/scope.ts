@@ -1,14 +1,14 @@
-/** Waits that a closed scope turns away; those after it never end. */
+/** Number of waits that a closed scope rejects; later ones never end. */
 const refusedWaitsMax = 10_000;
 
 /**
- * Part of a workflow whose waits can be closed together. A shielded one keeps what is inside it from being closed by
- * what is outside.
+ * Part of a workflow whose waits can be closed together. A shielded scope protects what is inside it from being closed
+ * from outside.
  */
 export class Scope {
   readonly parent: Scope | undefined;
   readonly isShielded: boolean;
-  /** Why every wait of this scope is rejected, once it has been cancelled. */
+  /** Error with which every wait of this scope is rejected, once it has been cancelled. */
   cancelledWith: Error | undefined;
   #owed = 0;
   #refused = 0;
@@ -18,24 +18,24 @@ export class Scope {
     this.isShielded = isShielded;
   }
 
-  /** True when nothing between this scope and `outer`, this one included, is a shield. */
+  /** Returns true if `outer` contains this scope, and no shield is in between, this scope included. */
   isReachedFrom(outer: Scope): boolean {
     if (outer === this) return true;
     return !this.isShielded && this.parent?.isReachedFrom(outer) === true;
   }
 
-  /** The nearest cancelled scope that reaches this one. */
+  /** Returns the nearest cancelled scope that reaches this one. */
   canceller(): (Scope & { readonly cancelledWith: Error }) | undefined {
     if (isCancelled(this)) return this;
     return this.isShielded ? undefined : this.parent?.canceller();
   }
 
-  /** Shielded parts and sagas that are in progress here and within, and what waits there for such. */
+  /** Number of shielded parts and sagas in progress here and within, and of races and scopes that wait for such. */
   get owed(): number {
     return this.#owed;
   }
 
-  /** This scope and all around it owe something, until what is given back is called. */
+  /** Makes this scope, and all scopes around it, owe something until the returned function is called. */
   owe(): () => void {
     const owing: Scope[] = [this];
     for (let around = this.parent; around !== undefined; around = around.parent) owing.push(around);
@@ -45,7 +45,7 @@ export class Scope {
     };
   }
 
-  /** False: it has turned away so many waits since it was cancelled that whoever asks will ask for ever. */
+  /** Counts a rejected wait. Returns false after so many that the code must be requesting waits in an endless loop. */
   refuse(): boolean {
     return ++this.#refused <= refusedWaitsMax;
   }

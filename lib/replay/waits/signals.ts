@@ -10,19 +10,19 @@ interface SignalWait {
   readonly waitId: WaitId;
   readonly accepts: (payload: JsonValue | undefined) => boolean;
 }
-/** A wait and the signal that it was given. */
+/** A wait and the signal that it received. */
 export interface Delivery {
   readonly waitId: WaitId;
   readonly inboxId: string;
 }
 
 /**
- * Signals of one execution: each is given to the oldest open wait of its name that accepts it, or kept until one asks.
- * A function of the events, so the same on every replay.
+ * Delivers the signals of one execution: each goes to the oldest open wait with its name that accepts it, or is kept
+ * for a later wait. Depends only on the events, so it is the same on every replay.
  */
 export class Signals {
   readonly #waits: Waits;
-  /** Sets and maps: what is taken out of a long line must not cost as much as the line is long. */
+  /** Sets and maps, so that removing from a long queue is cheap. */
   readonly #kept = new Map<string, Set<Signal>>();
   /** Open waits of each name, oldest first. */
   readonly #waiting = new Map<string, Map<WaitId, SignalWait>>();
@@ -41,7 +41,7 @@ export class Signals {
     entry(this.#kept, name, () => new Set()).add(signal);
   }
 
-  /** Gives a wait the oldest signal that it accepts, or lets it wait; one that was refused or is closed gets none. */
+  /** Gives a wait the oldest signal that it accepts, or lets it wait. A wait that is not open gets none. */
   wait(name: string, wait: SignalWait): void {
     const kept = this.#kept.get(name);
     for (const signal of kept ?? []) {
@@ -53,12 +53,12 @@ export class Signals {
     if (this.#waits.isOpen(wait.waitId)) entry(this.#waiting, name, () => new Map()).set(wait.waitId, wait);
   }
 
-  /** The wait is open no longer, whatever has ended it. */
+  /** Forgets a wait that is no longer open. */
   forget(name: string, waitId: WaitId): void {
     this.#waiting.get(name)?.delete(waitId);
   }
 
-  /** Deliveries that no event records yet, of waits up to number `lastWaitId`, oldest first; they count as recorded. */
+  /** Removes and returns unrecorded deliveries to waits up to number `lastWaitId`, which then count as recorded. */
   takeDeliveries(lastWaitId: number): readonly Delivery[] {
     const isTaken = ({ waitId }: Delivery): boolean => Number(waitId) <= lastWaitId;
     const taken = this.#deliveries.filter(isTaken);
@@ -66,7 +66,7 @@ export class Signals {
     return taken;
   }
 
-  /** Takes the recorded delivery out; false when the code delivers otherwise. */
+  /** Removes a delivery that is recorded. Returns false if the code delivers the signal to another wait. */
   takeRecorded({ waitId, inboxId }: Delivery): boolean {
     const at = this.#deliveries.findIndex((delivery) => delivery.waitId === waitId && delivery.inboxId === inboxId);
     if (at < 0) return false;
@@ -74,7 +74,7 @@ export class Signals {
     return true;
   }
 
-  /** A predicate that throws fails its own wait and takes nothing. */
+  /** Returns true if the wait takes the signal. A predicate that throws fails its wait, which takes nothing. */
   #accepts({ waitId, accepts }: SignalWait, { payload }: Signal): boolean {
     if (!this.#waits.isOpen(waitId)) return false;
     try {

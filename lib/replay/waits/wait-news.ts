@@ -2,7 +2,7 @@ import type { WaitId } from '../../base/ids.js';
 import type { AskedQuestion } from '../../history/remote-question.js';
 import type { Waits } from './waits.js';
 
-/** What an open wait hears before it ends: that its token is there, and what its remote task asks. */
+/** Notifies open waits of what happens before they end: their token is issued, or their remote task asks a question. */
 export class WaitNews {
   readonly #waits: Waits;
   readonly #issuing = new Map<WaitId, (token: string) => void>();
@@ -12,22 +12,22 @@ export class WaitNews {
     this.#waits = waits;
   }
 
-  /** The text of a token, once its item is there. */
+  /** Resolves to the text of a token, once its item is stored. */
   tokenIssued(waitId: WaitId): Promise<string> {
     return new Promise((resolve) => {
-      // A wait that was refused has no token, and one that is closed gets none.
+      // Only open waits get a token.
       if (this.#waits.isOpen(waitId)) this.#issuing.set(waitId, resolve);
     });
   }
 
-  /** Who is waiting for the token, once. */
+  /** Removes and returns the callback for the token of a wait, if any. */
   takeIssuing(waitId: WaitId): ((token: string) => void) | undefined {
     const issued = this.#issuing.get(waitId);
     this.#issuing.delete(waitId);
     return issued;
   }
 
-  /** What is done with the questions of a call; undefined: nothing any more. */
+  /** Sets the callback for questions to a call; undefined removes it. */
   onQuestion(waitId: WaitId, ask: ((asked: AskedQuestion) => void) | undefined): void {
     if (ask === undefined) this.#askers.delete(waitId);
     else this.#askers.set(waitId, ask);
@@ -37,7 +37,7 @@ export class WaitNews {
     return this.#askers.get(waitId);
   }
 
-  /** The wait is open no longer. Its asker goes with the call that has set it. */
+  /** Forgets a wait that is no longer open. The call that set a callback for questions removes it itself. */
   forget(waitId: WaitId): void {
     this.#issuing.delete(waitId);
   }

@@ -12,40 +12,42 @@ interface Wait {
   readonly scope: Scope;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
-  /** The log says that what it asked for is there. */
+  /** Whether the log says that the requested work was started. */
   isStarted: boolean;
 }
 
 /**
- * The open promises of one execution, in the order in which the workflow asked for them. Ids are positions in that
- * order, so they are the same on every replay.
+ * Open promises of one execution, in the order in which the workflow requested them. Ids are positions in that order,
+ * so they are the same on every replay.
  */
 export class Waits {
   readonly root = new Scope(undefined);
   readonly requests = new Requests();
   readonly debts = new Debts();
   readonly closed = new ClosedWaits();
-  /** Rules of replay 2: whatever closes a scope waits for what is owed there, and the log has the waits that were closed. */
+  /**
+   * Whether replay rules 2 apply: what closes a scope waits for what is owed there, and the log records closed waits.
+   */
   isStructured = false;
   #lastId = 0;
   readonly #open = new Map<WaitId, Wait>();
-  /** A cancel of the run that found no wait it could reject: the next one that it reaches takes it. */
+  /** Cancel of the run that found no wait to reject: it rejects the next wait that it reaches. */
   #pendingCancel: Error | undefined;
-  /** What the run leaves behind at its end and must be started first. Nobody waits for it any more. */
+  /** Work that outlives the run and must be started before its end. Nothing waits for its result. */
   readonly #leaving = new Map<WaitId, Command>();
   readonly #onClosed: (command: Command) => void;
 
-  /** `onClosed` hears of each wait that is no longer open. */
+  /** Calls `onClosed` for each wait that is no longer open. */
   constructor(onClosed: (command: Command) => void = () => undefined) {
     this.#onClosed = onClosed;
   }
 
-  /** Waits that something can still come of. */
+  /** Number of waits that can still be continued by an event. */
   get openCount(): number {
     return this.#open.size + this.#leaving.size;
   }
 
-  /** Something that was closed has not done what it owes. */
+  /** Whether something that was closed still owes something. */
   get isOwing(): boolean {
     return this.debts.isOwing || (this.isRunClosed && this.root.owed > 0);
   }
@@ -54,12 +56,12 @@ export class Waits {
     return this.root.cancelledWith !== undefined;
   }
 
-  /** The run ends, and something that outlives it is not started yet. */
+  /** Whether the run is ending, but something that outlives it is not started yet. */
   get isLeaving(): boolean {
     return this.#leaving.size > 0;
   }
 
-  /** A cancel of the run has reached no wait so far. */
+  /** Whether a cancel of the run has reached no wait so far. */
   get hasPendingCancel(): boolean {
     return this.#pendingCancel !== undefined;
   }
@@ -68,15 +70,15 @@ export class Waits {
     return this.#open.has(waitId);
   }
 
-  /** The command of a wait that is open, or left behind and not started. */
+  /** Returns the command of a wait that is open, or that outlives the run and is not started. */
   command(waitId: WaitId): Command | undefined {
     return this.#open.get(waitId)?.command ?? this.#leaving.get(waitId);
   }
 
-  /** A wait of a cancelled scope is rejected at once, before it has an id. */
+  /** Adds a wait, and requests its command. In a cancelled scope it is rejected at once, before it has an id. */
   ask<Value>(scope: Scope, toCommand: (waitId: WaitId) => Command): Promise<Value> {
     const canceller = scope.canceller();
-    // A loop that catches its cancel and asks again would hold the process for ever.
+    // Otherwise a loop that catches its cancel and requests another wait would block the process for ever.
     if (this.isStructured && canceller?.refuse() === false) return new Promise(() => undefined);
     const cancellation = canceller?.cancelledWith ?? this.#takePendingCancel(scope);
     if (cancellation !== undefined) return Promise.reject(cancellation);
@@ -100,7 +102,7 @@ export class Waits {
     else wait?.resolve(given.value);
   }
 
-  /** Closes a wait that has not ended, for what the code has done. */
+  /** Closes a wait that has not ended, because of what the code did. */
   drop(waitId: WaitId, error: Error): void {
     const wait = this.#close(waitId);
     if (wait !== undefined && this.isStructured && kindOf(wait.command).hasToken !== true)
@@ -108,14 +110,18 @@ export class Waits {
     wait?.reject(error);
   }
 
-  /** What the wait asked for is there, or can no longer come. True: it was all that the end of the run waited for it. */
+  /**
+   * Marks a wait as started, or as one that can no longer start. Returns true if the end of the run waited for that.
+   */
   started(waitId: WaitId): boolean {
     const wait = this.#open.get(waitId);
     if (wait !== undefined) wait.isStarted = true;
     return this.#leaving.delete(waitId);
   }
 
-  /** Open waits that no event records, in the order in which they were asked for, but for those within shields of `outer`. */
+  /**
+   * Returns open waits that no event records, in the order of their requests, except those within shields of `outer`.
+   */
   openUnrecorded(outer?: Scope): readonly Command[] {
     return this.requests.unrecorded().filter(({ waitId }) => {
       const scope = this.#open.get(waitId)?.scope;
@@ -124,15 +130,15 @@ export class Waits {
   }
 
   /**
-   * The workflow's function has settled: closes everything, but for what outlives the run until that is started. False:
-   * there was nothing.
+   * Closes everything after the workflow's function has settled. What outlives the run is kept until it is started.
+   * Returns false if nothing was open.
    */
   closeRun(error: Error): boolean {
     this.#leave();
     return this.cancelScope(this.root, error) > 0;
   }
 
-  /** Nothing is owed any more. False: something that outlives the run is to be started first. */
+  /** Ends the run, which owes nothing. Returns false if something that outlives it must be started first. */
   leaveRun(): boolean {
     this.#leave();
     return this.#leaving.size === 0;
@@ -143,13 +149,17 @@ export class Waits {
       if (!isStarted && outlivesRun(command)) this.#leaving.set(waitId, command);
   }
 
-  /** Rejects the open waits of the scope, in the order in which they were asked for, and all that it will ask for. */
+  /**
+   * Rejects the open waits of the scope in the order of their requests, and all later ones. Returns how many were open.
+   */
   cancelScope(scope: Scope, error: Error): number {
     scope.cancelledWith ??= error;
     return this.#rejectReachedFrom(scope, error);
   }
 
-  /** Rejects every open wait that is not shielded, once; if there is none, the next one. Later waits are free: cleanup. */
+  /**
+   * Rejects every open wait that is not shielded or, if there is none, the next one. Later waits are allowed: cleanup.
+   */
   cancelRun(error: Error): void {
     if (this.#rejectReachedFrom(this.root, error) === 0) this.#pendingCancel = error;
   }

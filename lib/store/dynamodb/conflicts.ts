@@ -1,8 +1,8 @@
 import type { Random } from '../../base/ids.js';
 
 /**
- * How long a write goes on that meets other transactions on its items: an API answers within 30 s. The longest pause is
- * one at which a thousand senders leave the table to those whose turn it is.
+ * How long a write that conflicts with other transactions is retried: an API call must end within 30 s. With the
+ * longest pause, a thousand senders leave the table room to proceed one by one.
  */
 export const storeConflictPatienceMs = 20_000;
 const storeConflictBackoffBaseMs = 20;

@@ -2,9 +2,9 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { EngineError } from '../../base/errors.js';
 import { type JsonValue, utf8Bytes } from '../../base/json.js';
 
-/** Shorter payloads are stored as plain JSON: gzip and base64 gain nothing there. */
+/** Length from which payloads are compressed: gzip and base64 gain nothing for shorter ones. */
 const payloadGzipFromBytes = 1 * 1024;
-/** A stored payload that inflates to more is refused: what we store ourselves stays far below. */
+/** Largest inflated payload; a larger one is refused, since our own payloads are much smaller. */
 const payloadInflatedMaxBytes = 8 * 1024 * 1024;
 
 // Stored words: format version 1, then how the JSON text is packed.

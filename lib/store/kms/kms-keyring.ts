@@ -3,13 +3,13 @@ import type { Clock, EpochMs } from '../../base/time.js';
 import type { DataKey, PayloadKeyring } from '../payload-keyring.js';
 import type { KeyService } from './key-service.js';
 
-/** How long a data key seals, and how long an unwrapped one is remembered: a right that is taken away ends within this. */
+/** How long a data key is used and an unwrapped one cached: a revoked permission takes effect within this time. */
 const payloadKeyAgeMaxMs = 15 * 60_000;
-/** Payloads sealed under one data key: far below what random nonces allow, and still few requests to KMS. */
+/** Most payloads sealed under one data key: far fewer than random nonces allow, and still few requests to KMS. */
 const payloadKeyUsesMax = 10_000;
-/** Unwrapped data keys kept. A run of weeks has one from each process that wrote it. */
+/** Most unwrapped data keys in the cache. A run of weeks has one from each process that wrote it. */
 const unwrappedKeysMax = 1_000;
-/** Unwraps at a time: a long history must not take the whole quota of KMS. */
+/** Concurrent unwraps: a long history must not use up the quota of KMS. */
 const keyRequestsInParallel = 16;
 
 interface Sealing {

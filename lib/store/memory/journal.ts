@@ -9,7 +9,7 @@ import { durableTable, JournalWriter, lineOf } from './journal-writer.js';
 import { MemoryTable } from './memory-table.js';
 import type { Item, Table } from '../table.js';
 
-/** A journal is written anew at open when it has this many lines more than twice its items. */
+/** A journal is rewritten at open if it has this many lines more than twice its items. */
 const journalSpareLines = 1_000;
 
 const format = 'outwait-journal';

@@ -11,7 +11,7 @@ import { partitionOf, tokenKey, tokenPrefix } from '../items/keys.js';
 import { tokenAttributesWithoutPayloads, toToken } from '../items/token.js';
 import type { Item, Key, Table } from '../table.js';
 
-/** Items of one run that are read, or put, side by side where each is a request of its own. */
+/** Concurrent reads or puts of items of one run, each a separate request. */
 const readsInParallel = 16;
 
 /** Everything that a run has in its partition. No read is a snapshot. */

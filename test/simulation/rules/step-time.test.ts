@@ -169,7 +169,7 @@ test('F16 ends an attempt that is under way, as it does that of a long step', as
     ),
   );
   await aTurn(run);
-  const said = ['STEP_TIMED_OUT', 'step "work" had no end before its deadline'];
+  const said = ['STEP_TIMED_OUT', 'step "work" did not end before its deadline'];
   expect(await outcomeOf(run)).toEqual({ status: 'completed', result: said });
   expect(await endedAfterMs(run)).toBe(S);
   expect([ran, aborted]).toEqual([1, true]);

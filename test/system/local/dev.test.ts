@@ -160,7 +160,7 @@ describe('outwait dev without the database', () => {
     expect(ended).toEqual({
       code: 1,
       stdout: '',
-      stderr: `outwait: port ${port} is taken; stop what uses it or choose another with --port\n`,
+      stderr: `outwait: port ${port} is in use; stop the process that uses it or choose another with --port\n`,
     });
   });
 
@@ -208,6 +208,6 @@ describe('outwait dev without the database', () => {
     await writeFile(join(app.folder, '.outwait/format.json'), '{"format":"outwait-state","version":9}');
     const ended = await failedDev('--store', 'memory');
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain('was written by a newer version of outwait (format 9, this one knows 1)');
+    expect(ended.stderr).toContain('was written by a newer version of outwait (format 9, this version knows 1)');
   });
 });

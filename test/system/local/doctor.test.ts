@@ -40,8 +40,8 @@ describe('a look at local mode', () => {
       node: 'ok: 20.20.0',
       configuration: 'ok: 1 workflow, 1 server',
       secrets: 'ok: REPORTS_TOKEN, REPORTS_KEY set',
-      port: 'ok: a free one will be taken',
-      state: `ok: ${join(folder, '.outwait')} is not there yet; it will be made`,
+      port: 'ok: a free port will be used',
+      state: `ok: ${join(folder, '.outwait')} does not exist yet; it will be created`,
     });
     expect(found['database']).toMatch(/^ok: dynoxide /);
     expect(JSON.stringify(found)).not.toContain('canary');
@@ -65,7 +65,7 @@ describe('a look at local mode', () => {
        const auth = { bearer: secretsManager('prod/reports'), headers: { 'x-key': ssmParameter('/prod/key') } };
        export default defineApp({ workflows: [], servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp', auth }) } });`,
     );
-    expect((await look())['secrets']).toBe('ok: kept by AWS and not looked at: prod/reports, /prod/key');
+    expect((await look())['secrets']).toBe('ok: kept by AWS, not checked: prod/reports, /prod/key');
   });
 
   it('goes on after a configuration that cannot be loaded', async () => {
@@ -82,7 +82,9 @@ describe('a look at local mode', () => {
     const { port } = taken.address() as AddressInfo;
     const found = await look({ port });
     taken.close();
-    expect(found['port']).toBe(`problem: ${port} is taken; choose another with --port, or stop what uses it`);
+    expect(found['port']).toBe(
+      `problem: ${port} is in use; choose another with --port, or stop the process that uses it`,
+    );
   });
 
   it('finds a folder in use, and one of a newer version', async () => {

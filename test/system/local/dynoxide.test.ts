@@ -46,7 +46,7 @@ it('a database that does not become ready is ended, and its process is on record
   await chmod(binary, 0o755);
   await expect(startDynoxide({ ...options(), binary, readyMaxMs: 50 })).rejects.toMatchObject({
     code: 'STORE_UNAVAILABLE',
-    message: 'the database does not answer within 50 ms',
+    message: 'the database did not answer within 50 ms',
   });
   const { pid } = await recorded();
   expect(processOf(pid)).toBeUndefined();

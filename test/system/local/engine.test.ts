@@ -158,7 +158,7 @@ describe('the local engine (EN-13)', () => {
     const { port } = taken.address() as AddressInfo;
     await expect(anEngine(undefined, { port })).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: `port ${port} is taken; stop what uses it or choose another with --port`,
+      message: `port ${port} is in use; stop the process that uses it or choose another with --port`,
     });
     taken.close();
   });

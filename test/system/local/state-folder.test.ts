@@ -35,7 +35,7 @@ describe('the state folder', () => {
     await writeFile(join(folder, 'format.json'), '{"format":"outwait-state","version":2}');
     await expect(openStateFolder(folder)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: `${folder} was written by a newer version of outwait (format 2, this one knows 1); update outwait, or choose another folder with --state`,
+      message: `${folder} was written by a newer version of outwait (format 2, this version knows 1); update outwait, or choose another folder with --state`,
     });
     expect(await readFile(join(folder, 'format.json'), 'utf8')).toBe('{"format":"outwait-state","version":2}');
   });

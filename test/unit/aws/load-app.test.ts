@@ -120,7 +120,7 @@ describe('the app of a configuration', () => {
         'outwait.config.ts':
           "import { defineApp, defineWorkflow } from 'outwait'; const a = defineWorkflow({ name: 'a', run: async () => 1 }); export default defineApp({ workflows: [a], schedules: [{ name: 'nightly', workflow: a, cron: '0 0 31 2 *' }] });",
       },
-      'is not valid: schedule "nightly": cron has no tick',
+      'is not valid: schedule "nightly": cron never matches a date',
     ],
     [
       'with a schedule whose input its workflow refuses',

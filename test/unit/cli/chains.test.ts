@@ -35,7 +35,7 @@ describe('F14 the commands and a run that goes on as others', () => {
     const { code, out } = await ask('start', 'rounds', '--input', '{"round":1}', '--wait');
     expect([code, out]).toEqual([
       0,
-      expect.stringMatching(/^[0-9a-f]{32}\nwent on as [0-9a-f]{32}\ncompleted: "round 3"\n$/),
+      expect.stringMatching(/^[0-9a-f]{32}\ncontinued as [0-9a-f]{32}\ncompleted: "round 3"\n$/),
     ]);
     const asJson = await ask('start', 'rounds', '--input', '{"round":1}', '--wait', '--json');
     const run = JSON.parse(asJson.out) as { runId: string; startedRunId: string; outcome: unknown };

@@ -132,7 +132,7 @@ describe('an engine that cannot be asked', () => {
     expect(result).toEqual({
       code: 1,
       out: '',
-      err: 'outwait: no answer from http://127.0.0.1:2; is outwait dev running? (--url or OUTWAIT_URL names another)\n',
+      err: 'outwait: no answer from http://127.0.0.1:2; is outwait dev running? (set another URL with --url or OUTWAIT_URL)\n',
     });
   });
 
@@ -141,7 +141,7 @@ describe('an engine that cannot be asked', () => {
     expect(result).toEqual({
       code: 1,
       out: '',
-      err: 'outwait: fetch makes no request to the port of http://127.0.0.1:4190; give outwait dev another one with --port\n',
+      err: 'outwait: fetch refuses the port of http://127.0.0.1:4190; start outwait dev on another one with --port\n',
     });
   });
 
@@ -160,7 +160,7 @@ describe('an engine that cannot be asked', () => {
     await new Promise((resolve) => server?.once('listening', resolve));
     const result = await run('list', '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     expect(result.code).toBe(1);
-    expect(result.err).toMatch(/does not answer as outwait does \(HTTP 200\)/);
+    expect(result.err).toMatch(/is not an outwait engine \(HTTP 200\)/);
   });
 
   it('gets the management token from the environment', async () => {
@@ -208,10 +208,10 @@ describe('bad arguments end with 2 and say what was expected', () => {
     [['terminate', '-x'], "unknown option '-x'"],
     [['list', '--tag', 'team'], 'A tag has the form name=value'],
     [['list', '--tag', 'a=1', '--tag', 'a=2'], 'The tag a is given twice'],
-    [['start', 'a', '--delay', '5'], 'It must be a length of time'],
-    [['start', 'a', '--delay', '{}'], 'It must be a length of time'],
-    [['start', 'a', '--timeout', '{"weeks":1}'], 'It must be a length of time'],
-    [['start', 'a', '--timeout', '{"days":4000}'], 'It must be a length of time'],
+    [['start', 'a', '--delay', '5'], 'It must be a duration of at most 10 years'],
+    [['start', 'a', '--delay', '{}'], 'It must be a duration of at most 10 years'],
+    [['start', 'a', '--timeout', '{"weeks":1}'], 'It must be a duration of at most 10 years'],
+    [['start', 'a', '--timeout', '{"days":4000}'], 'It must be a duration of at most 10 years'],
     [['why'], "missing required argument 'runId'"],
     [['pause', 'x'], 'A run id is 32 characters of 0-9 and a-f'],
     [['resume', someId, 'x'], 'too many arguments'],
@@ -222,7 +222,7 @@ describe('bad arguments end with 2 and say what was expected', () => {
     [['query', someId], "missing required argument 'name'"],
     [['settle', someId], "missing required argument 'waitId'"],
     [['settle', someId, '0', '--error', 'x'], 'The number of a wait is'],
-    [['settle', someId, '1'], 'one of --output and --error is needed'],
+    [['settle', someId, '1'], 'either --output or --error is required'],
     [['settle', someId, '1', '--output', '1', '--error', 'x'], 'cannot be used with option'],
     [['replay'], "missing required argument 'file'"],
     [['dev', '--port', '99999'], 'It must be a whole number from 0 to 65535'],

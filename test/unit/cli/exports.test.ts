@@ -92,7 +92,7 @@ describe('outwait export', () => {
     await writeFile(join(folder, 'old.json'), '{}');
     expect(await run('export', folder, '--url', url)).toMatchObject({
       code: 2,
-      err: `outwait: ${folder} must be empty, it holds 1 files or folders\n`,
+      err: `outwait: ${folder} must be empty, but contains 1 files or folders\n`,
     });
     expect(await run('export', join(folder, 'old.json'), '--url', url)).toMatchObject({
       code: 2,
@@ -105,7 +105,7 @@ describe('outwait export', () => {
     answers['/runs?status=running&limit=100'] = [200, { runs: [{ runId: '../../evil' }] }];
     expect(await run('export', folder, '--url', url)).toMatchObject({
       code: 1,
-      err: 'outwait: the engine gave a run id that is none\n',
+      err: 'outwait: the engine returned an invalid run id\n',
     });
     expect(await readdir(folder)).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe('outwait replay --from', () => {
     const { code, out: text } = await replay(config(sleeps), '--from', out);
     expect(code).toBe(1);
     expect(text).toContain('talks     1        3          0    3\n');
-    expect(text).toMatch(/broken\.json: .* holds no history.* \(HISTORY_FORMAT_UNKNOWN\)/);
+    expect(text).toMatch(/broken\.json is not a history.* \(HISTORY_FORMAT_UNKNOWN\)/);
     expect(text).toMatch(/0\.json: wait 1: the history has signal "say".* \(NONDETERMINISM\)/);
     expect(text).toContain(
       'newer.json: this version reads history format 1, the commit has 2 (HISTORY_FORMAT_UNKNOWN)',
@@ -210,7 +210,7 @@ describe('outwait replay --from', () => {
     });
     expect(await run('replay', 'a.json', '--from', 'b.json')).toMatchObject({
       code: 2,
-      err: expect.stringContaining('cannot be given together') as unknown,
+      err: expect.stringContaining('cannot be combined') as unknown,
     });
   });
 });

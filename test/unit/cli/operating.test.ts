@@ -76,7 +76,7 @@ describe('a run of a long step', () => {
     const runId = idIn(await ask('start', 'works'));
     await waitsFor(
       runId,
-      /^waits for {2}long step, work, since \S+, 1 failed, last error: step "work" failed: too early, attempt 2 runs since \S+ \(lease until \S+\), progress: \{"rows":1\} \(wait 1\)$/m,
+      /^waits for {2}long step, work, since \S+, 1 failed, last error: step "work" failed: too early, attempt 2 running since \S+ \(lease until \S+\), progress: \{"rows":1\} \(wait 1\)$/m,
     );
     const shown = JSON.parse((await ask('show', runId, '--json')).out) as { waits: { kind: string }[] };
     expect(shown.waits).toMatchObject([{ kind: 'longStep', failedAttempts: 1, progress: { rows: 1 } }]);
@@ -254,9 +254,9 @@ describe('outwait replay (EN-11)', () => {
 
   it.each([
     ['nowhere.json', undefined, 'cannot be read (ENOENT)'],
-    ['text.json', 'x', 'holds no history'],
-    ['list.json', '[]', 'holds no history'],
-    ['short.json', '{"runId":"x","workflow":"w","seed":"s","events":[]}', 'holds no history'],
+    ['text.json', 'x', 'is not a history'],
+    ['list.json', '[]', 'is not a history'],
+    ['short.json', '{"runId":"x","workflow":"w","seed":"s","events":[]}', 'is not a history'],
   ])('refuses %s', async (name, content, message) => {
     const file = join(folder, name);
     if (content !== undefined) await writeFile(file, content);

@@ -156,7 +156,7 @@ describe('outwait redrive', () => {
     expect(await redrive()).toEqual({
       code: 2,
       out: '',
-      err: 'outwait: OUTWAIT_WORK_QUEUE_URL must be the URL of the work queue, it is not set\n',
+      err: 'outwait: OUTWAIT_WORK_QUEUE_URL must be the URL of the work queue, but is not set\n',
     });
     expect(await bodiesIn(turn.dead)).toEqual(['run a']);
     expect((await redrive('--queue', 'other')).code).toBe(2);
@@ -166,7 +166,7 @@ describe('outwait redrive', () => {
     vi.stubEnv('OUTWAIT_TURN_QUEUE_URL', `http://127.0.0.1:${server.port}/000000000000/missing.fifo`);
     const missing = await redrive('--queue', 'turn');
     expect(missing).toMatchObject({ code: 1, out: '' });
-    expect(missing.err).toMatch(/^outwait: turn queue: SQS refuses or cannot be reached \(\w+\)\n$/);
+    expect(missing.err).toMatch(/^outwait: turn queue: SQS refused the request or cannot be reached \(\w+\)\n$/);
     vi.stubEnv('OUTWAIT_TURN_QUEUE_URL', turn.dead);
     expect(await redrive('--queue', 'turn')).toMatchObject({
       code: 1,

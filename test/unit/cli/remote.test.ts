@@ -67,7 +67,7 @@ describe('outwait remote cancel and poll', () => {
   });
 
   it.each([
-    ['refused', 'not cancelled: the server refuses: it has ended\n'],
+    ['refused', 'not cancelled: the server refused: it has ended\n'],
     ['unanswered', 'not cancelled: the server gave no usable answer: it has ended\n'],
   ])('end with 1 when the server %s', async (reason, out) => {
     const error = { code: 'REMOTE_UNREACHABLE', message: 'it has ended' };
@@ -81,7 +81,7 @@ describe('outwait remote cancel and poll', () => {
     answers[`/runs/${runId}/waits/3/poll`] = [404, { error: none }];
     expect(await ask('poll', runId, '2')).toMatchObject({
       code: 1,
-      out: 'not accepted: nobody waits for the task any more\n',
+      out: 'not accepted: the run no longer waits for the task\n',
     });
     expect((await ask('poll', runId, '3')).err).toBe(`outwait: ${none.message} (${none.code})\n`);
   });

@@ -208,7 +208,7 @@ describe('outwait try: a look at a server', () => {
     });
     const { code, out } = await run('try', new URL(url).origin);
     expect(code).toBe(1);
-    expect(out).toMatch(/^auth +none set; asked for: main \(http bearer\), and not satisfied$/m);
+    expect(out).toMatch(/^auth +none set; requested: main \(http bearer\), not satisfied$/m);
     expect(optionsIn(out)).toEqual([`auth: { bearer: secret('TOKEN') }`]);
   });
 
@@ -220,7 +220,7 @@ describe('outwait try: a look at a server', () => {
     const { code, out } = await run('try', new URL(url).origin, '--message', 'x');
     expect(code).toBe(1);
     expect(out).toMatch(
-      /^missing +a read of a task brought no answer of the protocol: the server answered with status 404$/m,
+      /^missing +a read of a task did not return a response of the protocol: the server answered with status 404$/m,
     );
   });
 
@@ -283,7 +283,7 @@ describe('outwait try: a look at a server', () => {
   it('says what both protocols came to where there is neither', async () => {
     const { code, out } = await run('try', `http://127.0.0.1:${await closedPort()}`);
     expect(code).toBe(1);
-    expect(out).toMatch(/as an agent \(A2A\): .*no connection[^]*as a server of MCP: .*no connection/);
+    expect(out).toMatch(/as an agent \(A2A\): .*no connection[^]*as an MCP server: .*no connection/);
   });
 });
 
@@ -402,7 +402,7 @@ describe('outwait try: one real call', () => {
     const { code, out } = await run('try', new URL(url).origin, '--message', 'x');
     expect(code).toBe(1);
     expect(received.filter(({ body }) => body.method === 'SendMessage')).toHaveLength(1);
-    expect(out).toMatch(/^outcome +not known if anything was started: /m);
+    expect(out).toMatch(/^outcome +unknown whether anything was started: /m);
   });
 
   it('gives all of it as one line of JSON', async () => {
@@ -439,7 +439,7 @@ describe('outwait try: wrong commands', () => {
     [['http://127.0.0.1:1', '--tool', 'x', '--arguments', '[]'], '--arguments must be a JSON object'],
     [['http://127.0.0.1:1', '--tool', 'x', '--message', 'y'], 'cannot be used with'],
     [['shop', '--protocol', 'mcp'], '--protocol is for a URL'],
-    [['http://user:word@127.0.0.1:1'], 'user info is not taken'],
+    [['http://user:word@127.0.0.1:1'], 'user info is not supported'],
   ])('%j is a usage error', async (args, problem) => {
     const { code, err } = await run('try', ...args);
     expect(code).toBe(2);

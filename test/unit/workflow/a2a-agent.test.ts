@@ -16,17 +16,17 @@ describe('the configuration of an A2A agent', () => {
   });
 
   const hosts = 'servers.supplier.allowedHosts must be a list of hosts in lower case, such as "api.example.com:8443"';
-  const extensions = 'servers.supplier.extensions must be a list of at most 16 URIs without spaces and commas';
+  const extensions = 'servers.supplier.extensions must be a list of at most 16 URIs without spaces or commas';
 
   it.each([
-    [{}, 'servers.supplier must have exactly one of url and card; neither is there'],
+    [{}, 'servers.supplier must have exactly one of url and card, got neither'],
     [
       { url: 'https://a.example', card: 'https://a.example' },
-      'servers.supplier must have exactly one of url and card; both are there',
+      'servers.supplier must have exactly one of url and card, got both',
     ],
     [{ url: 'ftp://a.example' }, 'servers.supplier.url must be an http(s) URL'],
     [{ card: 'agent-card.json' }, 'servers.supplier.card must be an http(s) URL'],
-    [{ card: 'https://a:b@a.example' }, 'servers.supplier.card must not hold user info; use auth'],
+    [{ card: 'https://a:b@a.example' }, 'servers.supplier.card must not contain user info; use auth'],
     [{ card: [] }, 'servers.supplier.card must be a URL or an agent card'],
     [{ card: 'https://a.example', allowedHosts: 'api.example.com' }, hosts],
     [{ card: 'https://a.example', allowedHosts: ['https://api.example.com'] }, hosts],

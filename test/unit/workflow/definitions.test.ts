@@ -29,7 +29,7 @@ describe('defineWorkflow', () => {
   it.each(['', 'v'.repeat(65), 2 as never])('refuses the version "%s"', (version) => {
     expect(problemOf(() => defineWorkflow({ name: 'flow', version, run: async () => 1 }))).toEqual([
       'CONFIG_INVALID',
-      'the version of workflow "flow" must be a text of 1 to 64 characters',
+      'the version of workflow "flow" must be a string of 1 to 64 characters',
     ]);
   });
 });
@@ -74,7 +74,7 @@ describe('defineApp', () => {
     ['a b', 'https://reports.example.com', 'servers: "a b" must be letters, digits, ".", "_" or "-", at most 64'],
     ['reports', 'reports.example.com', 'servers.reports.url must be an http(s) URL'],
     ['reports', 'ftp://reports.example.com', 'servers.reports.url must be an http(s) URL'],
-    ['reports', 'https://u:hunter2@reports.example.com', 'servers.reports.url must not hold user info; use auth'],
+    ['reports', 'https://u:hunter2@reports.example.com', 'servers.reports.url must not contain user info; use auth'],
   ])('refuses the server "%s" at %s, and does not repeat the URL', (name, url, message) => {
     expect(problemOf(() => defineApp({ workflows: [], servers: { [name]: mcpServer({ url }) } }))).toEqual([
       'CONFIG_INVALID',

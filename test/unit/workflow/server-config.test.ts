@@ -40,19 +40,19 @@ describe('credentials of a server', () => {
     [{ bearer: '' }, 'auth: a secret is empty'],
     [
       { bearer: 7 },
-      'auth: a secret must be a text, or come from secret(), ssmParameter() or secretsManager() with a name',
+      'auth: a secret must be a string, or come from secret(), ssmParameter() or secretsManager() with a name',
     ],
-    [{ headers: { a: { secret: 'OLD' } } }, 'auth: a secret must be a text, or come from'],
-    [{ bearer: secret('') }, 'auth: a secret must be a text, or come from'],
+    [{ headers: { a: { secret: 'OLD' } } }, 'auth: a secret must be a string, or come from'],
+    [{ bearer: secret('') }, 'auth: a secret must be a string, or come from'],
     [{ oauth: { clientId: 'a' } }, 'auth.oauth must have exactly one of clientSecret and privateKey'],
-    [{ oauth: { ...client, clientId: '' } }, 'auth.oauth.clientId must be a text that is not empty'],
+    [{ oauth: { ...client, clientId: '' } }, 'auth.oauth.clientId must be a non-empty string'],
     [
       { oauth: { clientId: 'a', privateKey: { key: 'canary', algorithm: 'HS256' } } },
       'auth.oauth.privateKey.algorithm must be one of ES256, ES384, RS256, PS256, EdDSA',
     ],
     [{ oauth: { ...client, issuer: 'https://canary:canary@a.example' } }, 'auth.oauth.issuer must be an http(s) URL'],
     [{ oauth: { ...client, tokenUrl: 'a.example/token' } }, 'auth.oauth.tokenUrl must be an http(s) URL'],
-    [{ oauth: { ...client, scopes: ['a b'] } }, 'auth.oauth.scopes must be texts without spaces and quotes'],
+    [{ oauth: { ...client, scopes: ['a b'] } }, 'auth.oauth.scopes must be strings without spaces or quotes'],
     [{ sigv4: { service: 'Execute API', region: 'x' } }, 'auth.sigv4 must have a service and a region'],
   ])('refuses %j', (auth, message) => {
     let thrown: unknown;

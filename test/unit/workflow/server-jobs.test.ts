@@ -45,7 +45,7 @@ describe('jobs of a server', () => {
     [{ a: 'b' }, `servers.reports.jobs.a must be an object such as { status: 'get_status', id: 'job_id' }, got "b"`],
     [{ a: { id: 'x' } }, 'servers.reports.jobs.a.status is missing: a tool'],
     [{ a: { status: 'x' } }, 'servers.reports.jobs.a.id is missing: the path of the id'],
-    [{ a: { ...job, stop: 'x' } }, 'servers.reports.jobs.a.stop is no option of a job; there are status, cancel, '],
+    [{ a: { ...job, stop: 'x' } }, 'servers.reports.jobs.a.stop is not an option of a job; use status, cancel, '],
     [{ a: { ...job, status: ' ' } }, 'servers.reports.jobs.a.status must be the name of a tool, got " "'],
     [{ a: { ...job, cancel: 7 } }, 'servers.reports.jobs.a.cancel must be the name of a tool, got 7'],
     [{ a: { ...job, resultTool: '' } }, 'servers.reports.jobs.a.resultTool must be the name of a tool, got ""'],
@@ -55,14 +55,20 @@ describe('jobs of a server', () => {
     [{ a: { ...job, message: true } }, 'servers.reports.jobs.a.message must be a path such as "job.id", got true'],
     [{ a: { ...job, argument: '' } }, 'servers.reports.jobs.a.argument must be the name of an argument, got ""'],
     [{ a: { ...job, done: 'ready' } }, 'servers.reports.jobs.a.done must be a list of states, got "ready"'],
-    [{ a: { ...job, done: [] } }, 'servers.reports.jobs.a.done must name a state'],
+    [{ a: { ...job, done: [] } }, 'servers.reports.jobs.a.done must list at least one state'],
     [{ a: { ...job, failed: [7] } }, 'servers.reports.jobs.a.failed must be a list of states, got [7]'],
     [
       { a: { ...job, done: ['Ended'], cancelled: ['ended'] } },
-      'servers.reports.jobs.a: the state "ended" is both in done and in cancelled',
+      'servers.reports.jobs.a: the state "ended" is in both done and cancelled',
     ],
-    [{ a: { ...job, missing: [{}] } }, 'servers.reports.jobs.a.missing must be a list of texts and codes, got [{}]'],
-    [{ a: { ...job, missing: [''] } }, 'servers.reports.jobs.a.missing must be a list of texts and codes, got [""]'],
+    [
+      { a: { ...job, missing: [{}] } },
+      'servers.reports.jobs.a.missing must be a list of strings and error codes, got [{}]',
+    ],
+    [
+      { a: { ...job, missing: [''] } },
+      'servers.reports.jobs.a.missing must be a list of strings and error codes, got [""]',
+    ],
     [
       { a: { ...job, pollAfter: 30 } },
       'servers.reports.jobs.a.pollAfter must be a duration such as { seconds: 30 }, got 30',
