@@ -27,7 +27,7 @@ export interface OutwaitHttpApi {
 
 /**
  * Creates the HTTP API in front of the `api` function, with exactly the paths of the table of routes. An authorizer
- * guards the paths of the management API; the token in a capability path is its credential.
+ * guards the paths of the management API; the credential of a capability route is a settle token.
  */
 export function createHttpApi(scope: Construct, handler: IFunction, props: OutwaitProps): OutwaitHttpApi {
   const { throttle = httpThrottle } = props;

@@ -10,7 +10,7 @@ export type MetricName =
   | 'NewlyBlockedRuns'
   /** 1 for each message that is given back because of an error, and for each request that is answered with 500. */
   | 'HandlerFailures'
-  /** 1 for each request to a capability route whose token is none that this deployment has made. */
+  /** 1 for each request to a capability route, and each entry of a batch, without a token that this deployment has made. */
   | 'PushAuthFailures'
   /** 1 for each management request without the right bearer token. */
   | 'ManagementAuthFailures';

@@ -58,6 +58,10 @@ const handlers = {
   completeToken: relays.complete,
   failToken: relays.fail,
   heartbeatToken: relays.heartbeat,
+  completeBearer: relays.complete,
+  failBearer: relays.fail,
+  heartbeatBearer: relays.heartbeat,
+  settleBatch: lazy(({ batches }) => batches.settle),
 } satisfies Readonly<Record<RouteName, Handler>>;
 
 /**

@@ -5,7 +5,7 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   /** Path in the form of API Gateway: `{name}` stands for one segment. */
   readonly path: string;
-  /** `capability`: the token in the path is the credential, so no authorizer may be in front of it. */
+  /** `capability`: a settle token in the path, header or body is the credential, so no authorizer may be in front. */
   readonly access: 'open' | 'management' | 'capability';
 }
 
@@ -45,6 +45,10 @@ export const routes = {
   completeToken: capability('POST', '/activities/external/{token}/complete'),
   failToken: capability('POST', '/activities/external/{token}/fail'),
   heartbeatToken: capability('POST', '/activities/external/{token}/heartbeat'),
+  completeBearer: capability('POST', '/activities/external/complete'),
+  failBearer: capability('POST', '/activities/external/fail'),
+  heartbeatBearer: capability('POST', '/activities/external/heartbeat'),
+  settleBatch: capability('POST', '/activities/external/batch'),
 } satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof routes;
@@ -84,6 +88,10 @@ export const routeSummaries: Readonly<Record<RouteName, string>> = {
   completeToken: 'settles a wait with a result',
   failToken: 'settles a wait with an error',
   heartbeatToken: 'moves the deadline of a wait',
+  completeBearer: 'the same with the token as bearer token',
+  failBearer: 'the same with the token as bearer token',
+  heartbeatBearer: 'the same with the token as bearer token',
+  settleBatch: 'settles many waits, or moves their deadlines',
 };
 
 /**

@@ -114,7 +114,7 @@ export interface Parsed<Value> {
 
 /** A wait that somebody outside ends, once. */
 export interface ExternalWait<Value = JsonValue> {
-  /** The capability to settle it: `POST /activities/external/{token}/complete` or `/fail`. */
+  /** The capability to settle it: the bearer token of `POST /activities/external/complete` or `/fail`. */
   readonly token: string;
   /** @throws ExternalWaitFailed, `EXTERNAL_TIMED_OUT`, `INPUT_INVALID` for a result that does not fit the schema */
   readonly outcome: Promise<ExternalOutcome<Value>>;
