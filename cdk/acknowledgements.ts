@@ -7,7 +7,8 @@ import { type Route, routePaths } from '../lib/topology/routes.js';
 /** Reasons why a path is meant to have no authorizer. */
 const withoutAuthorizer: Readonly<Record<Route['access'], string>> = {
   open: 'It reveals only that the function answers.',
-  capability: 'The token in the path is the credential, an HMAC that the function checks before it does anything else.',
+  capability:
+    'A settle token in the path, header or body is the credential, an HMAC that the function checks before it reads the table.',
   hook: 'The sender signs its request, or sends a token of its own, which the function checks before it uses the table.',
   management: 'The function requires the management token as a bearer token; an authorizer can be configured instead.',
 };

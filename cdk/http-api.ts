@@ -27,8 +27,8 @@ export interface OutwaitHttpApi {
 
 /**
  * Creates the HTTP API in front of the `api` function, with exactly the paths of the table of routes. An authorizer
- * guards the paths of the management API; the token in a capability path is its credential, and senders of
- * hooks prove who they are to the function.
+ * guards the paths of the management API; the credential of a capability route is a settle token, and senders of hooks
+ * prove to the function who they are.
  */
 export function createHttpApi(scope: Construct, handler: IFunction, props: OutwaitProps): OutwaitHttpApi {
   const { throttle = httpThrottle } = props;

@@ -10,7 +10,7 @@ export const payment = defineWorkflow({
   },
 });
 
-/** Stands for a call of the bank's API; the bank posts its answer to `/activities/external/{token}/complete`. */
+/** Stands for a call of the bank's API; the bank posts its answer to `/activities/external/complete`. */
 async function askBank(token: string, idempotencyKey: string): Promise<void> {
   await Promise.resolve([token, idempotencyKey]);
 }

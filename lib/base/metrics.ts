@@ -13,8 +13,8 @@ export type MetricName =
   /** 1 for each message that is returned to its queue because of an error, and for each request answered with 500. */
   | 'HandlerFailures'
   /**
-   * 1 for each request to a capability route with a token that this deployment did not issue, and for each request to a
-   * hook whose sender is not verified.
+   * 1 for each request to a capability route, and each entry of a batch, without a token that this deployment issued, and
+   * for each request to a hook whose sender is not verified.
    */
   | 'PushAuthFailures'
   /** 1 for each management request without the right bearer token. */

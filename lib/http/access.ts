@@ -2,10 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
 import type { MetricName, Metrics } from '../base/metrics.js';
 
-/** Runs `check`; if it throws, counts the request as refused and rethrows. */
-export function counted(metrics: Metrics | undefined, name: MetricName, check: () => void): void {
+/** Returns what `check` returns; if it throws, counts the request as refused and rethrows. */
+export function counted<Checked>(metrics: Metrics | undefined, name: MetricName, check: () => Checked): Checked {
   try {
-    check();
+    return check();
   } catch (error) {
     metrics?.put(name, 1);
     throw error;
@@ -17,8 +17,23 @@ export function requireBearer(request: Request, tokens: readonly string[]): void
   const given = /^Bearer +([^ ]+) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
   // Digests have equal length, and comparing them reveals nothing about the token. An empty token never matches.
   if (given === undefined || !tokens.some((token) => token !== '' && timingSafeEqual(sha256(given), sha256(token)))) {
-    throw new EngineError('UNAUTHORIZED', 'a valid bearer token is needed');
+    throw unauthorized();
   }
+}
+
+/**
+ * Returns the bearer token of a relay. Several Authorization headers arrive as one, joined by a comma, which is in no
+ * token.
+ * @throws EngineError `UNAUTHORIZED` if there is none, or not exactly one
+ */
+export function bearerOf(request: Request): string {
+  const given = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(request.headers.get('authorization') ?? '')?.[1];
+  if (given === undefined) throw unauthorized();
+  return given;
+}
+
+function unauthorized(): EngineError {
+  return new EngineError('UNAUTHORIZED', 'a valid bearer token is needed');
 }
 
 function sha256(text: string): Buffer {

@@ -73,31 +73,43 @@ export interface Problem {
   readonly error: { readonly code: EngineErrorCode; readonly message: string; readonly details?: JsonObject };
 }
 
-/** Seconds after which a caller may retry; a store that throttles recovers within seconds. */
-const retryAfterSeconds = '2';
+/** `retry-after` in seconds: a store that throttles recovers within seconds. */
+const headersOf: Readonly<Partial<Record<ProblemStatus, Readonly<Record<string, string>>>>> = {
+  401: { 'www-authenticate': 'Bearer' },
+  503: { 'retry-after': '2' },
+};
+
+export interface ProblemAnswer {
+  readonly status: ProblemStatus;
+  readonly body: Problem;
+}
+
+/** Turns an error into a response. */
+export function problemResponse(thrown: unknown, log: Log): Response {
+  const { status, body } = problemAnswer(thrown, log);
+  return json(status, body, headersOf[status]);
+}
 
 /**
- * Turns an error into a response. The details of a 5xx only go to the log, since they may hold what the caller must not
- * see.
+ * Turns an error into status and body of a response. The details of a 5xx only go to the log, since they may hold what
+ * the caller must not see.
  */
-export function problemResponse(thrown: unknown, log: Log): Response {
+export function problemAnswer(thrown: unknown, log: Log): ProblemAnswer {
   const code = isEngineError(thrown) ? thrown.code : 'INTERNAL';
   const status = statusOf[code];
   if (status === 500) {
     log.error('request failed', { error: thrown });
-    return json(500, {
-      error: { code: 'INTERNAL', message: 'the request could not be handled; the log has the reason' },
-    });
+    return answered(500, 'INTERNAL', 'the request could not be handled; the log has the reason');
   }
   if (status === 503) {
     log.warn('store unavailable', { error: thrown });
-    return json(
-      503,
-      { error: { code, message: 'the store did not answer; the request may be repeated' } },
-      { 'retry-after': retryAfterSeconds },
-    );
+    return answered(503, code, 'the store did not answer; the request may be repeated');
   }
-  return json(status, problemOf(thrown as ThrownProblem), status === 401 ? { 'www-authenticate': 'Bearer' } : {});
+  return { status, body: problemOf(thrown as ThrownProblem) };
+}
+
+function answered(status: ProblemStatus, code: EngineErrorCode, message: string): ProblemAnswer {
+  return { status, body: { error: { code, message } } };
 }
 
 interface ThrownProblem {

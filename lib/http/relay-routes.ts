@@ -1,46 +1,57 @@
 import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
+import type * as z from 'zod/mini';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { inboundCompleteMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
-import { heartbeatToken } from '../operations/requests/heartbeat-token.js';
+import { type HeartbeatResult, heartbeatToken } from '../operations/requests/heartbeat-token.js';
 import { externalWaitsOf, listExternalWaits } from '../operations/views/list-external-waits.js';
-import { type SettleRequest, settleToken } from '../operations/requests/settle-token.js';
+import { type SettleRequest, type SettleResult, settleToken } from '../operations/requests/settle-token.js';
 import { settleWait } from '../operations/requests/settle-wait.js';
-import { counted } from './access.js';
+import { bearerOf, counted } from './access.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
 import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settleBody } from './requests.js';
 
-// Handlers of the routes that settle waits: for a relay that holds the token, and for an operator.
+// Handlers of the routes that settle waits: for a relay that holds the token, and for an operator. A relay sends the
+// token in the path or, so that access logs have none, as bearer token.
 
 export async function externalWaits(deps: Deps, context: Context): Promise<Response> {
-  const { run, after } = parseQuery(externalQuery, queryOf(context));
-  if (run !== undefined) return json(200, { waits: await externalWaitsOf(deps, runIdFrom(run)) });
-  return json(200, await listExternalWaits(deps, after));
+  const { run, ...query } = parseQuery(externalQuery, queryOf(context));
+  if (run !== undefined) return json(200, { waits: await externalWaitsOf(deps, runIdFrom(run), query) });
+  return json(200, await listExternalWaits(deps, query));
 }
 
 export async function complete(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const token = tokenIn(deps, context);
-  const { output } = await bodyIn(context, completeBody, { maxBytes: inboundCompleteMaxBytes });
-  return json(200, await settleToken(deps, { token, outcome: completedWith(output) }));
+  const body = await bodyIn(context, completeBody, { maxBytes: inboundCompleteMaxBytes });
+  return json(200, await settlements.complete(deps, token, body));
 }
 
 export async function fail(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const token = tokenIn(deps, context);
-  return json(200, await settleToken(deps, { token, outcome: failedWith(await bodyIn(context, failBody)) }));
+  return json(200, await settlements.fail(deps, token, await bodyIn(context, failBody)));
 }
 
 export async function heartbeat(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const token = tokenIn(deps, context);
-  const { extendBySeconds } = await bodyIn(context, heartbeatBody);
-  return json(200, await heartbeatToken(deps, { token, extendByMs: extendBySeconds * 1000 }));
+  return json(200, await settlements.heartbeat(deps, token, await bodyIn(context, heartbeatBody)));
 }
+
+/** What the holder of a token may do, by the bodies of the routes. */
+export const settlements = {
+  complete: (deps: Deps, token: string, { output }: z.infer<typeof completeBody>): Promise<SettleResult> =>
+    settleToken(deps, { token, outcome: completedWith(output) }),
+  fail: (deps: Deps, token: string, body: z.infer<typeof failBody>): Promise<SettleResult> =>
+    settleToken(deps, { token, outcome: failedWith(body) }),
+  heartbeat: (deps: Deps, token: string, body: z.infer<typeof heartbeatBody>): Promise<HeartbeatResult> =>
+    heartbeatToken(deps, { token, extendByMs: body.extendBySeconds * 1000 }),
+};
 
 export async function settle(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
@@ -75,12 +86,15 @@ function failedWith({
   return { kind: 'failed', message: error, ...defined({ retryable }) };
 }
 
-/** Returns the token in the path, checked before a byte of the body is read. @throws EngineError `TOKEN_INVALID` */
+/**
+ * Returns the token in the path, or the bearer token on a path without one, checked before a byte of the body is read.
+ * @throws EngineError `UNAUTHORIZED` if no bearer token was sent; `TOKEN_INVALID`
+ */
 function tokenIn(deps: Deps, context: Context): string {
-  const token = context.req.param('token') ?? '';
   // A genuine token whose wait is gone is not counted: it is not an attack.
-  counted(deps.metrics, 'PushAuthFailures', () => {
+  return counted(deps.metrics, 'PushAuthFailures', () => {
+    const token = context.req.param('token') ?? bearerOf(context.req.raw);
     deps.tokens.parseSettleToken(token);
+    return token;
   });
-  return token;
 }

@@ -6,6 +6,7 @@ import {
   followMaxMs,
   historyPageEvents,
   idempotencyKeyMaxBytes,
+  remoteIdMaxBytes,
   requestIdMaxChars,
   signalNameMaxChars,
   tagNameMaxChars,
@@ -172,9 +173,21 @@ export const historyQuery = z.strictObject({
 });
 
 export const noQuery = z.strictObject({});
+
+const idOfOthers = z.optional(z.string().check(z.minLength(1), z.maxLength(remoteIdMaxBytes)));
+
 export const externalQuery = z
-  .strictObject({ run: z.optional(z.string()), after: z.optional(z.string().check(z.minLength(1))) })
-  .check(z.refine(({ run, after }) => run === undefined || after === undefined, 'takes run or after, not both'));
+  .strictObject({
+    run: z.optional(z.string()),
+    after: z.optional(z.string().check(z.minLength(1))),
+    server: idOfOthers,
+    taskId: idOfOthers,
+  })
+  .check(
+    z.refine(({ run, after }) => run === undefined || after === undefined, 'takes run or after, not both'),
+    // Two servers may use the same id.
+    z.refine(({ server, taskId }) => taskId === undefined || server !== undefined, 'takes taskId only with server'),
+  );
 
 /** Checks the form of a run id. @throws EngineError `RUN_NOT_FOUND`, the same as for an id that no run has */
 export function runIdFrom(text: string): RunId {

@@ -59,6 +59,10 @@ const handlers = {
   failToken: relays.fail,
   heartbeatToken: relays.heartbeat,
   receiveHook: async (deps, context) => (await import('./hook-routes.js')).receive(deps, context),
+  completeBearer: relays.complete,
+  failBearer: relays.fail,
+  heartbeatBearer: relays.heartbeat,
+  settleBatch: lazy(({ batches }) => batches.settle),
 } satisfies Readonly<Record<RouteName, Handler>>;
 
 /**

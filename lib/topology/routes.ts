@@ -6,8 +6,8 @@ export interface Route {
   /** Path in the form of API Gateway: `{name}` stands for one segment. */
   readonly path: string;
   /**
-   * `capability`: the token in the path is the credential; `hook`: the sender signs, or sends a token of its own. No
-   * authorizer may be in front of either.
+   * `capability`: a settle token in the path, header or body is the credential; `hook`: the sender signs, or sends a
+   * token of its own. No authorizer may be in front of either.
    */
   readonly access: 'open' | 'management' | 'capability' | 'hook';
 }
@@ -49,6 +49,10 @@ export const routes = {
   completeToken: capability('POST', '/activities/external/{token}/complete'),
   failToken: capability('POST', '/activities/external/{token}/fail'),
   heartbeatToken: capability('POST', '/activities/external/{token}/heartbeat'),
+  completeBearer: capability('POST', '/activities/external/complete'),
+  failBearer: capability('POST', '/activities/external/fail'),
+  heartbeatBearer: capability('POST', '/activities/external/heartbeat'),
+  settleBatch: capability('POST', '/activities/external/batch'),
   receiveHook: hook('POST', '/hooks/{name}'),
 } satisfies Readonly<Record<string, Route>>;
 
@@ -89,7 +93,11 @@ export const routeSummaries: Readonly<Record<RouteName, string>> = {
   completeToken: 'settles a wait with a result',
   failToken: 'settles a wait with an error',
   heartbeatToken: 'moves the deadline of a wait',
-  receiveHook: 'takes a delivery of a sender outside',
+  completeBearer: 'settles a wait with a result, by bearer token',
+  failBearer: 'settles a wait with an error, by bearer token',
+  heartbeatBearer: 'moves the deadline of a wait, by bearer token',
+  settleBatch: 'settles many waits, or moves their deadlines',
+  receiveHook: 'receives a delivery from an external sender',
 };
 
 /**

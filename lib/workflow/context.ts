@@ -117,7 +117,7 @@ export interface Parsed<Value> {
 
 /** A wait that is settled once, from outside. */
 export interface ExternalWait<Value = JsonValue> {
-  /** Allows its holder to settle the wait: `POST /activities/external/{token}/complete` or `/fail`. */
+  /** Allows its holder to settle the wait: bearer token of `POST /activities/external/complete` or `/fail`. */
   readonly token: string;
   /** @throws ExternalWaitFailed, `EXTERNAL_TIMED_OUT`, `INPUT_INVALID` for a result that does not fit the schema */
   readonly outcome: Promise<ExternalOutcome<Value>>;

@@ -1,4 +1,5 @@
 import { defined } from '../../base/defined.js';
+import { remoteIdMaxBytes } from '../../base/limits.js';
 import { type Command, Option } from 'commander';
 import type { RunExplanation } from '../../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../../operations/views/list-external-waits.js';
@@ -32,6 +33,8 @@ export function addReadCommands(program: Command): void {
   common(program.command('waits'))
     .description('list the waits that can be settled from outside; --json also prints their tokens')
     .option('--run <runId>', 'only waits of this run', runIdArgument)
+    .option('--server <name>', 'only tasks of this server', textArgument(remoteIdMaxBytes))
+    .option('--task <taskId>', 'only this task; needs --server', textArgument(remoteIdMaxBytes))
     .addOption(
       new Option('--after <text>', 'value from the previous page').argParser(textArgument(256)).conflicts('run'),
     )
@@ -60,11 +63,16 @@ async function list(flags: ListFlags): Promise<void> {
   print(flags, page, () => formatList(page));
 }
 
-async function waits(flags: CommonFlags & { readonly run?: string; readonly after?: string }): Promise<void> {
-  const { run, after } = flags;
-  const query = new URLSearchParams({
-    ...defined({ run, after }),
-  });
+interface WaitsFlags extends CommonFlags {
+  readonly run?: string;
+  readonly server?: string;
+  readonly task?: string;
+  readonly after?: string;
+}
+
+async function waits(flags: WaitsFlags): Promise<void> {
+  const { run, server, task: taskId, after } = flags;
+  const query = new URLSearchParams(defined({ run, server, taskId, after }));
   const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
   print(flags, page, () => formatWaits(page));
 }

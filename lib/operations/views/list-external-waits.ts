@@ -31,37 +31,66 @@ export interface ExternalWaitPage {
   readonly nextAfter?: string;
 }
 
+/** Selects the waits for tasks of a server, or for one of its tasks. */
+export interface ExternalWaitFilter {
+  readonly server?: string | undefined;
+  /** Only with `server`: two servers may use the same id. */
+  readonly taskId?: string | undefined;
+}
+
 /**
- * Returns, for relays, the open waits and their tokens of a run or its last successor. A relay matches server and task
- * id together.
+ * Returns, for relays, the open waits and their tokens of a run or its last successor.
  * @throws EngineError `RUN_NOT_FOUND`
  */
-export async function externalWaitsOf(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
+export async function externalWaitsOf(
+  deps: Deps,
+  runId: RunId,
+  filter: ExternalWaitFilter = {},
+): Promise<readonly ExternalWait[]> {
   const records = await readLastRun(deps, runId);
   if (records === undefined) throw runNotFound();
-  return openWaits(deps, records);
+  return openWaits(deps, records).filter((wait) => isWanted(wait, filter));
 }
 
 /**
  * Lists the open external waits of all runs under way, the newest run first. There is no index of them, since it would
  * cost an additional write for each token: a page reads 25 runs, so it may be short or empty and still have a next one.
- * A run that cannot be read is left out, with a warning.
+ * With a filter it reads the tokens of these runs, and the history only of a run that has a matching one. A run that
+ * cannot be read is left out, with a warning.
  * @throws EngineError `INPUT_INVALID` for an `after` that no page has returned
  */
-export async function listExternalWaits(deps: Deps, after?: string): Promise<ExternalWaitPage> {
+export async function listExternalWaits(
+  deps: Deps,
+  { after, ...filter }: ExternalWaitFilter & { readonly after?: string | undefined } = {},
+): Promise<ExternalWaitPage> {
   const page = await listRuns(deps, {
     status: 'running',
     limit: externalPageRuns,
     ...defined({ cursor: after }),
   });
   const limit = pLimit(runsReadInParallel);
-  const waits = await Promise.all(page.runs.map(({ runId }) => limit(() => readableWaits(deps, runId))));
+  const waits = await Promise.all(page.runs.map(({ runId }) => limit(() => readableWaits(deps, runId, filter))));
   return { waits: waits.flat(), ...defined({ nextAfter: page.cursor }) };
 }
 
-async function readableWaits(deps: Deps, runId: RunId): Promise<readonly ExternalWait[]> {
-  const records = await skipUnreadable(deps, 'run', { runId }, () => deps.store.runs.read(runId));
-  return records === undefined ? [] : openWaits(deps, records);
+async function readableWaits(deps: Deps, runId: RunId, filter: ExternalWaitFilter): Promise<readonly ExternalWait[]> {
+  const records = await skipUnreadable(deps, 'run', { runId }, async () =>
+    (await mayHaveWanted(deps, runId, filter)) ? deps.store.runs.read(runId) : undefined,
+  );
+  return records === undefined ? [] : openWaits(deps, records).filter((wait) => isWanted(wait, filter));
+}
+
+async function mayHaveWanted(deps: Deps, runId: RunId, filter: ExternalWaitFilter): Promise<boolean> {
+  if (filter.server === undefined) return true;
+  const tokens = await deps.store.tokens.readAll(runId);
+  return tokens.some(({ server, handle }) => isWanted({ server, taskId: handle?.taskId }, filter));
+}
+
+function isWanted({ server, taskId }: ExternalWaitFilter, wanted: ExternalWaitFilter): boolean {
+  return (
+    (wanted.server === undefined || server === wanted.server) &&
+    (wanted.taskId === undefined || taskId === wanted.taskId)
+  );
 }
 
 function openWaits(deps: Deps, { head: { runId }, commits, tokens }: RunRecords): readonly ExternalWait[] {

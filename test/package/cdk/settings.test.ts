@@ -225,6 +225,10 @@ describe('the settings of a stack', () => {
     }[];
     const open = routes.filter(({ Properties }) => Properties.AuthorizationType === 'NONE');
     expect(open.map(({ Properties }) => Properties.RouteKey).sort()).toEqual([
+      'ANY /activities/external/batch',
+      'ANY /activities/external/complete',
+      'ANY /activities/external/fail',
+      'ANY /activities/external/heartbeat',
       'ANY /activities/external/{token}/complete',
       'ANY /activities/external/{token}/fail',
       'ANY /activities/external/{token}/heartbeat',

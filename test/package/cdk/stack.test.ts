@@ -264,6 +264,10 @@ describe('the HTTP API', () => {
     const routes = all('AWS::ApiGatewayV2::Route').map(([, { Properties }]) => Properties);
     expect(routes.map((route) => route['RouteKey']).sort()).toEqual([
       'ANY /activities/external',
+      'ANY /activities/external/batch',
+      'ANY /activities/external/complete',
+      'ANY /activities/external/fail',
+      'ANY /activities/external/heartbeat',
       'ANY /activities/external/{token}/complete',
       'ANY /activities/external/{token}/fail',
       'ANY /activities/external/{token}/heartbeat',

@@ -37,6 +37,30 @@ export const remoteMutants: readonly Mutant[] = [
     caughtBy: testsIn('test/unit/http/routes.test.ts', 'access F95 lets pages of this very host and port alone in'),
   },
   {
+    name: 'several-bearers',
+    rule: 'of several Authorization headers none is taken',
+    file: 'lib/http/access.ts',
+    edits: [{ find: '[A-Za-z0-9._~+/-]+=*) *$/i', replace: '[A-Za-z0-9._~+/-]+=*)/i' }],
+    caughtBy: testsIn('test/unit/http/relays.test.ts', 'the routes with the token as bearer token (S0-104) answer'),
+  },
+  {
+    name: 'batch-overtakes',
+    rule: 'in a batch nothing for a wait is settled after what is to be sent again for it',
+    file: 'lib/http/batch-routes.ts',
+    edits: [{ find: 'before?.retryable === true ? before : settleNext()', replace: 'settleNext()' }],
+    caughtBy: testsIn('test/unit/http/relays.test.ts', 'POST /activities/external/batch says for each entry that'),
+  },
+  {
+    name: 'task-id-alone',
+    rule: 'a task is found by its id together with its server',
+    file: 'lib/operations/views/list-external-waits.ts',
+    edits: [{ find: '(wanted.server === undefined || server === wanted.server) &&', replace: '' }],
+    caughtBy: testsIn(
+      'test/unit/http/external-waits.test.ts',
+      'GET /activities/external with a server (S0-103, S2-10)',
+    ),
+  },
+  {
     name: 'doubtful-session',
     rule: 'a start is sent again under another session only where it surely did not run',
     file: 'lib/remote/mcp/wire-2025-11-25.ts',

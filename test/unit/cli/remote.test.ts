@@ -91,3 +91,21 @@ describe('outwait remote cancel and poll', () => {
     expect(asked).toEqual([]);
   });
 });
+
+describe('outwait waits', () => {
+  it('asks for the waits for tasks of a server, or for one task, and keeps the page', async () => {
+    answers['/activities/external'] = [200, { waits: [] }];
+    const waits = (...args: readonly string[]) => run('waits', ...args, '--url', url);
+    await waits('--server', 'reports');
+    await waits('--server', 'reports', '--task', 'a b', '--after', 'x0');
+    await waits('--run', runId, '--server', 'reports');
+    expect(asked).toEqual([
+      'GET /activities/external?server=reports',
+      'GET /activities/external?server=reports&taskId=a+b&after=x0',
+      `GET /activities/external?run=${runId}&server=reports`,
+    ]);
+    const message = 'the query is not valid: takes taskId only with server';
+    answers['/activities/external'] = [400, { error: { code: 'INPUT_INVALID', message } }];
+    expect(await waits('--task', 'a')).toMatchObject({ code: 1, err: `outwait: ${message} (INPUT_INVALID)\n` });
+  });
+});

@@ -1,7 +1,7 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apiHandler } from '../../../lib/aws/api-handler.js';
+import { anEvent } from './event.js';
 import { aWorld } from './world.js';
 
 const garbage = fc.oneof(
@@ -46,6 +46,14 @@ const wrongJson = fc.oneof(
     { error: 5 },
     { error: 'x', retryable: 'maybe' },
     { error: 'x', output: { result: 1 } },
+    { settlements: [] },
+    { settlements: {} },
+    { settlements: [null] },
+    { settlements: [{ token: 'x' }] },
+    { settlements: [{ complete: { output: { result: 1 } } }] },
+    { settlements: [{ token: 'x', fail: { error: 'x' }, heartbeat: { extendBySeconds: 1 } }] },
+    { settlements: [{ token: 'x', fail: { error: '' } }] },
+    { settlements: Array.from({ length: 101 }, () => ({ token: 'x', fail: { error: 'x' } })) },
     { workflow: 'echo', input: { text: 'x' }, delay: 5 },
     { workflow: 'echo', input: { text: 'x' }, delay: {} },
     { workflow: 'echo', input: { text: 'x' }, timeout: { days: 1e9 } },
@@ -92,6 +100,10 @@ const badQuery = fc.oneof(
     'tag=:',
     'after=-1',
     'after=1&after=1',
+    'taskId=x',
+    'server=&taskId=x',
+    'server=x&taskId=',
+    'server=x&server=y',
     'limit=1e3&after=0',
   ),
   fc.string({ minLength: 1, maxLength: 40 }).map((text) => `x${text}`),
@@ -124,6 +136,13 @@ const headers = fc.dictionary(
 );
 /** Declares JSON, so that the check of the content is reached. */
 const json = fc.constant({ 'content-type': 'application/json' });
+const withBearer = (authorization: string) => ({ 'content-type': 'application/json', authorization });
+const badAuthorization = (token: string) =>
+  fc.oneof(
+    badToken.filter((text) => /^[\x20-\x7e]*$/.test(text)).map((text) => `Bearer ${text}`),
+    fc.constantFrom('', token, `Basic ${token}`, `Bearer ${token},Bearer ${token}`, `Bearer ${token} ${token}`),
+    fc.constantFrom(`Bearer ${token},x`, `Bearer ${token}=`, `Bearer ${token}.x`, `Bearer\t${token}`),
+  );
 
 interface Malformed {
   readonly method: string;
@@ -137,7 +156,7 @@ interface Malformed {
 it('1,000 malformed requests over all routes get a 4xx and change nothing', async () => {
   const world = aWorld();
   const handler = apiHandler(() => world.deps);
-  const send = (request: Malformed) => handler(toEvent(request));
+  const send = (request: Malformed) => handler(anEvent(request));
   const started = await send({
     method: 'POST',
     path: '/runs',
@@ -157,13 +176,14 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
     path: fc.Arbitrary<string>;
     query?: fc.Arbitrary<string>;
     body?: fc.Arbitrary<string | undefined>;
+    headers?: fc.Arbitrary<Record<string, string>>;
   }) =>
     fc.record({
       method: parts.method ?? fc.constant('POST'),
       path: parts.path,
       query: parts.query ?? fc.constant(''),
       body: parts.body ?? fc.constant(undefined),
-      headers: fc.oneof(json, headers),
+      headers: parts.headers ?? fc.oneof(json, headers),
       base64: fc.boolean(),
     });
   const malformed: fc.Arbitrary<Malformed> = fc.oneof(
@@ -198,6 +218,20 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
         .tuple(badToken, fc.constantFrom('complete', 'fail'))
         .map(([id, action]) => `/activities/external/${id}/${action}`),
       body,
+    }),
+    request({
+      path: fc.constantFrom('complete', 'fail', 'heartbeat', 'batch').map((action) => `/activities/external/${action}`),
+      body,
+    }),
+    request({
+      path: fc.constantFrom('complete', 'fail', 'heartbeat').map((action) => `/activities/external/${action}`),
+      body,
+      headers: fc.constantFrom(`Bearer ${token}`, `bearer  ${token} `).map(withBearer),
+    }),
+    request({
+      path: fc.constantFrom('complete', 'fail', 'heartbeat').map((action) => `/activities/external/${action}`),
+      body: fc.constantFrom('{"output":{"result":1}}', '{"error":"x"}', '{"extendBySeconds":60}'),
+      headers: badAuthorization(token).map(withBearer),
     }),
     request({
       method: fc.constant('GET'),
@@ -243,29 +277,5 @@ it('1,000 malformed requests over all routes get a 4xx and change nothing', asyn
   );
   expect(world.queues.turn.size).toBe(0);
   // Each kind of refusal was reached.
-  expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([400, 404, 405, 415]));
+  expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([400, 401, 404, 405, 415]));
 });
-
-function toEvent({ method, path, query, body: text, headers: given, base64 }: Malformed): APIGatewayProxyEventV2 {
-  return {
-    version: '2.0',
-    routeKey: '$default',
-    rawPath: path,
-    rawQueryString: query,
-    headers: given,
-    requestContext: {
-      accountId: '123456789012',
-      apiId: 'api',
-      domainName: 'api.example.com',
-      domainPrefix: 'api',
-      http: { method, path, protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: 'test' },
-      requestId: 'r',
-      routeKey: '$default',
-      stage: '$default',
-      time: '29/Nov/2026:18:00:00 +0000',
-      timeEpoch: 1_795_975_200_000,
-    },
-    ...(text === undefined ? {} : { body: base64 ? Buffer.from(text).toString('base64') : text }),
-    isBase64Encoded: base64,
-  };
-}

@@ -11,7 +11,7 @@ import { RunStore } from '../../../lib/store/run-store.js';
 import type { Item, Table } from '../../../lib/store/table.js';
 import { ScriptedServer } from '../../../lib/testing/scripted-server.js';
 import { TokenKeys } from '../../../lib/tokens/token-keys.js';
-import { defineApp, mcpServer } from '../../../lib/workflow/app.js';
+import { defineApp, mcpServer, type ServerConfig } from '../../../lib/workflow/app.js';
 import { type AnyWorkflow, defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 
 export interface Line {
@@ -62,7 +62,7 @@ const talks = defineWorkflow({
   },
 });
 
-export function aWorld(more: readonly AnyWorkflow[] = []): World {
+export function aWorld(more: readonly AnyWorkflow[] = [], servers: Readonly<Record<string, ServerConfig>> = {}): World {
   const clock = { atMs: 1_800_000_000_000 };
   const lines: Line[] = [];
   const write =
@@ -90,7 +90,7 @@ export function aWorld(more: readonly AnyWorkflow[] = []): World {
     deps: {
       app: defineApp({
         workflows: [echo, waits, talks, ...more],
-        servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
+        servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }), ...servers },
       }),
       store: new RunStore(withFault(memory, () => world.fault)),
       queues,

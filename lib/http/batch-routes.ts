@@ -1,0 +1,95 @@
+import { defined } from '../base/defined.js';
+import type { Context } from 'hono';
+import pLimit from 'p-limit';
+import * as z from 'zod/mini';
+import { EngineError, hasCode } from '../base/errors.js';
+import { inboundCompleteMaxBytes } from '../base/limits.js';
+import type { Deps } from '../operations/deps.js';
+import { json, problemAnswer } from './problem.js';
+import { settlements } from './relay-routes.js';
+import { bodyIn, noQueryIn } from './request-parts.js';
+import { completeBody, failBody, heartbeatBody } from './requests.js';
+
+// Handler of the route by which a relay settles many waits with one request.
+
+/** Each entry takes up to three requests to the table and one to a queue; all must be done within the request. */
+const entriesMax = 100;
+const entriesInParallel = 8;
+/** No entry is begun later. The gateway waits for 30 s, and a request to a table that hangs takes up to 18 s. */
+const beginWithinMs = 10_000;
+
+const entry = z
+  .strictObject({
+    token: z.string(),
+    complete: z.optional(completeBody),
+    fail: z.optional(failBody),
+    heartbeat: z.optional(heartbeatBody),
+  })
+  .check(
+    z.refine(
+      ({ complete, fail, heartbeat }) => [complete, fail, heartbeat].filter((body) => body !== undefined).length === 1,
+      'takes one of complete, fail and heartbeat',
+    ),
+  );
+type Entry = z.infer<typeof entry>;
+
+const batchBody = z.strictObject({ settlements: z.array(entry).check(z.minLength(1), z.maxLength(entriesMax)) });
+
+/** Answer to one entry: status and body of the route for one settlement. `retryable`: to be sent again as it is. */
+type Result = { readonly status: number; readonly retryable?: true } & Readonly<Record<string, unknown>>;
+
+/**
+ * Settles each entry by itself, and answers in their order. Entries for one wait are settled in their order; after one
+ * that is to be sent again, the later ones get its answer, so that a repetition has the same effect.
+ */
+export async function settle(deps: Deps, context: Context): Promise<Response> {
+  noQueryIn(context);
+  const { settlements: entries } = await bodyIn(context, batchBody, { maxBytes: inboundCompleteMaxBytes });
+  const forged = entries.filter(({ token }) => isForged(deps, token)).length;
+  if (forged > 0) deps.metrics?.put('PushAuthFailures', forged);
+  const beginUntilMs = deps.clock.nowMs() + beginWithinMs;
+  const limit = pLimit(entriesInParallel);
+  const lastOf = new Map<string, Promise<Result>>();
+  const results = await Promise.all(
+    entries.map((given) => {
+      const wait = given.token.split('.', 2).join('.');
+      const result = after(lastOf.get(wait), () => limit(() => answerTo(deps, given, beginUntilMs)));
+      lastOf.set(wait, result);
+      return result;
+    }),
+  );
+  if (results.some(({ status }) => status === 500)) deps.metrics?.put('HandlerFailures', 1);
+  return json(200, { results });
+}
+
+function isForged(deps: Deps, token: string): boolean {
+  try {
+    deps.tokens.parseSettleToken(token);
+    return false;
+  } catch (error) {
+    if (hasCode(error, 'TOKEN_INVALID')) return true;
+    throw error;
+  }
+}
+
+async function after(earlier: Promise<Result> | undefined, settleNext: () => Promise<Result>): Promise<Result> {
+  const before = await earlier;
+  return before?.retryable === true ? before : settleNext();
+}
+
+async function answerTo(deps: Deps, given: Entry, beginUntilMs: number): Promise<Result> {
+  try {
+    if (deps.clock.nowMs() > beginUntilMs) throw new EngineError('STORE_UNAVAILABLE', 'no time is left in this batch');
+    return { status: 200, ...(await settled(deps, given)) };
+  } catch (error) {
+    const { status, body } = problemAnswer(error, deps.log);
+    return { status, ...defined({ retryable: status >= 500 ? true : undefined }), ...body };
+  }
+}
+
+async function settled(deps: Deps, { token, complete, fail, heartbeat }: Entry): Promise<object> {
+  if (complete !== undefined) return settlements.complete(deps, token, complete);
+  if (fail !== undefined) return settlements.fail(deps, token, fail);
+  if (heartbeat !== undefined) return settlements.heartbeat(deps, token, heartbeat);
+  throw new EngineError('INPUT_INVALID', 'the entry asks for nothing');
+}
