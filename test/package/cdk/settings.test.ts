@@ -233,6 +233,7 @@ describe('the settings of a stack', () => {
       'ANY /activities/external/{token}/fail',
       'ANY /activities/external/{token}/heartbeat',
       'ANY /healthz',
+      'ANY /hooks/{name}',
     ]);
     for (const { Properties } of routes.filter((route) => !open.includes(route))) {
       expect(Properties).toMatchObject(expected);
