@@ -28,6 +28,7 @@ import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-st
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
@@ -52,7 +53,7 @@ import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
-await Promise.all([loadAnswerContent(), loadLostStart(), loadRareParts()]);
+await Promise.all([loadAnswerContent(), loadLostStart(), loadNextRun(), loadRareParts()]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);

@@ -1,3 +1,4 @@
+import { lazy } from '../../base/lazy.js';
 import type { RunId } from '../../base/ids.js';
 import { childOutcome } from '../../decide/child-outcome.js';
 import type { RunOutcome } from '../../history/event.js';
@@ -7,9 +8,11 @@ import type { Deps } from '../deps.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
-import { loadRareParts } from './load-rare-parts.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
+
+/** Loads what a run that continues as a new one needs; few runs do. */
+export const loadNextRun = lazy(() => import('./next-run.js'));
 
 const closeAttempts = 8;
 
@@ -86,7 +89,7 @@ export async function afterEnd(
   const state = foldHistory(records.commits);
   if (!state.ended || state.ending === undefined) return;
   if (state.ending.status === 'continued') {
-    const { startNextRun } = await loadRareParts();
+    const { startNextRun } = await loadNextRun();
     if (!(await startNextRun(deps, records, { state, ending: state.ending }, limits))) return wakeRun(deps, runId);
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 

@@ -1,7 +1,4 @@
 import { lazy } from '../../base/lazy.js';
 
-/**
- * Loads what failed turns, blocked runs, runs that wait for others and runs that continue as new ones need: most turns
- * start faster without it.
- */
+/** Loads what failed turns, blocked runs and runs that wait for others need: most turns start faster without it. */
 export const loadRareParts = lazy(() => import('./rare-parts.js'));

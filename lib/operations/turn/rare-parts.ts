@@ -2,5 +2,4 @@
 
 export { nextLookAtMs } from '../requests/replaced-run.js';
 export { failedTurn } from './failed-turn.js';
-export { startNextRun } from './next-run.js';
 export { park } from './park.js';
