@@ -1,7 +1,6 @@
 /** The user's configuration, a name that the bundler resolves to the file; see bundle.ts. */
 declare module 'outwait:app' {
-  // An ambient module cannot import by a relative name.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-imports
+  // eslint-disable-next-line @typescript-eslint/consistent-type-imports -- an ambient module cannot import by a relative name
   const app: import('../workflow/app.js').App;
   export default app;
 }

@@ -342,7 +342,6 @@ export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
 
-// Input is contravariant in `run`, so only `any` admits every workflow.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- input is contravariant in `run`: only `any` admits every workflow
 export type AnyValue = any;
 export type AnyWorkflow = Workflow<AnyValue, AnyValue, AnyValue>;

@@ -8,7 +8,7 @@ import type { DeclaredOutcome, OutcomeWithData, RemoteOutcome, TypedOutcome } fr
  * file that extends it. As long as it is empty, every call compiles. Otherwise a server named by a literal must be one
  * of these, and its tools or skills and their arguments are checked.
  */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- the generated file adds the members
 export interface ServerTypes {}
 
 /** A server of `ServerTypes`. Without tools and skills, only its name is checked. */
@@ -30,11 +30,11 @@ export interface TaskType {
 /** Kinds of what a server offers. */
 export type OfferKind = 'tools' | 'skills';
 /** A type without properties: it extends every type that has no required property. */
-// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type -- compared with other types, never the type of a value
 export type Nothing = {};
 
 /** The type that the name of a server is inferred from, so that editors complete it; `ServerName` checks the name. */
-// eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents
+// eslint-disable-next-line @typescript-eslint/no-redundant-type-constituents -- `keyof ServerTypes` is never until a file is generated
 export type ServerText = keyof ServerTypes | (string & Record<never, never>);
 
 /**

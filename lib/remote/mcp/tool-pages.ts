@@ -5,7 +5,7 @@ import { violationError } from '../rpc/remote-error.js';
 import { unready, type Unready } from './dialect.js';
 import { readToolPage, type ToolPage } from './tool-list.js';
 
-/** Pages of a list of tools that are read. */
+/** Maximum number of pages of a tool list that are read. */
 const toolListPagesMax = 20;
 
 export type ListCall = (cursor?: string) => WireCall;
@@ -18,8 +18,8 @@ export interface ToolPages {
 }
 
 /**
- * Follows the pages of `tools/list`. Gives what a call needs of them, since together they may be large; `onPage` is handed
- * each of them whole. A page that does not come is all that is given, with what came in its place.
+ * Follows the pages of `tools/list`. Returns only what calls need of them, since together they may be large; `onPage`
+ * receives each page whole. If a page does not arrive, returns the failure instead of the pages before it.
  */
 export async function readToolPages(
   listCall: ListCall,
@@ -34,7 +34,12 @@ export async function readToolPages(
     if (exchange.kind !== 'result') return { ...unready(exchange), answered };
     const page = readToolPage(exchange.result);
     if (page === undefined)
-      return { kind: 'unready', permanent: true, error: violationError('the list of tools is none'), answered };
+      return {
+        kind: 'unready',
+        permanent: true,
+        error: violationError('tools/list did not return a list of tools'),
+        answered,
+      };
     onPage(exchange.result);
     pages.push(page);
     cursor = page.nextCursor;
