@@ -45,16 +45,19 @@ type Result = { readonly status: number; readonly retryable?: true } & Readonly<
 export async function settle(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const { settlements: entries } = await bodyIn(context, batchBody, { maxBytes: inboundCompleteMaxBytes });
-  const forged = entries.filter(({ token }) => isForged(deps, token)).length;
+  const waits = entries.map(({ token }) => waitOf(deps, token));
+  const forged = waits.filter((wait) => wait === undefined).length;
   if (forged > 0) deps.metrics?.put('PushAuthFailures', forged);
   const beginUntilMs = deps.clock.nowMs() + beginWithinMs;
   const limit = pLimit(entriesInParallel);
   const lastOf = new Map<string, Promise<Result>>();
   const results = await Promise.all(
-    entries.map((given) => {
-      const wait = given.token.split('.', 2).join('.');
-      const result = after(lastOf.get(wait), () => limit(() => answerTo(deps, given, beginUntilMs)));
-      lastOf.set(wait, result);
+    entries.map((given, at) => {
+      const wait = waits[at];
+      const result = after(wait === undefined ? undefined : lastOf.get(wait), () =>
+        limit(() => answerTo(deps, given, beginUntilMs)),
+      );
+      if (wait !== undefined) lastOf.set(wait, result);
       return result;
     }),
   );
@@ -62,12 +65,13 @@ export async function settle(deps: Deps, context: Context): Promise<Response> {
   return json(200, { results });
 }
 
-function isForged(deps: Deps, token: string): boolean {
+/** Returns the wait that a token is for; undefined if this deployment did not issue the token. */
+function waitOf(deps: Deps, token: string): string | undefined {
   try {
-    deps.tokens.parseSettleToken(token);
-    return false;
+    const { runId, waitId } = deps.tokens.parseSettleToken(token);
+    return `${runId}#${waitId}`;
   } catch (error) {
-    if (hasCode(error, 'TOKEN_INVALID')) return true;
+    if (hasCode(error, 'TOKEN_INVALID')) return undefined;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { decodeUtf8, utf8MediaType } from '../base/body-text.js';
 import { parseBoundedJson } from '../base/bounded-json.js';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
@@ -30,10 +31,8 @@ export function checkLength({ headers }: Request, maxBytes: number): void {
   if (announced !== null && Number(announced) > maxBytes) throw tooLarge(maxBytes);
 }
 
-function checkMediaType(mediaType: string | null): void {
-  const [type, ...parameters] = (mediaType ?? '').split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  if (type === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))) return;
+function checkMediaType(contentType: string | null): void {
+  if (utf8MediaType(contentType) === 'application/json') return;
   throw new EngineError('UNSUPPORTED_MEDIA_TYPE', 'content-type must be application/json in UTF-8');
 }
 
@@ -50,14 +49,6 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
-}
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new EngineError('INPUT_INVALID', 'the body is not UTF-8');
-  }
 }
 
 function tooLarge(maxBytes: number): EngineError {

@@ -23,7 +23,7 @@ export interface RouteOptions {
 type Handler = (deps: Deps, context: Context) => Promise<Response> | Response;
 
 /** Loads a handler at the first request for one of its kind, since most invocations serve none. */
-function lazy(pick: (routes: typeof operatorRoutes) => Handler): Handler {
+function rarely(pick: (routes: typeof operatorRoutes) => Handler): Handler {
   return async (deps, context) => pick(await import('./operator-routes.js'))(deps, context);
 }
 
@@ -44,16 +44,16 @@ const handlers = {
   signalRun: runs.signal,
   queryRun: runs.query,
   settleWait: relays.settle,
-  pollRemoteTask: lazy(({ remoteTasks }) => remoteTasks.poll),
-  cancelRemoteTask: lazy(({ remoteTasks }) => remoteTasks.cancel),
-  listRemoteTasks: lazy(({ remoteTasks }) => remoteTasks.list),
-  listInputs: lazy(({ inputs }) => inputs.list),
-  showInput: lazy(({ inputs }) => inputs.show),
-  answerInput: lazy(({ inputs }) => inputs.answer),
-  listServers: lazy(({ servers }) => servers.list),
-  listSchedules: lazy(({ schedules }) => schedules.list),
-  pauseSchedule: lazy(({ schedules }) => schedules.control('pause')),
-  resumeSchedule: lazy(({ schedules }) => schedules.control('resume')),
+  pollRemoteTask: rarely(({ remoteTasks }) => remoteTasks.poll),
+  cancelRemoteTask: rarely(({ remoteTasks }) => remoteTasks.cancel),
+  listRemoteTasks: rarely(({ remoteTasks }) => remoteTasks.list),
+  listInputs: rarely(({ inputs }) => inputs.list),
+  showInput: rarely(({ inputs }) => inputs.show),
+  answerInput: rarely(({ inputs }) => inputs.answer),
+  listServers: rarely(({ servers }) => servers.list),
+  listSchedules: rarely(({ schedules }) => schedules.list),
+  pauseSchedule: rarely(({ schedules }) => schedules.control('pause')),
+  resumeSchedule: rarely(({ schedules }) => schedules.control('resume')),
   listExternalWaits: relays.externalWaits,
   completeToken: relays.complete,
   failToken: relays.fail,
@@ -62,7 +62,7 @@ const handlers = {
   completeBearer: relays.complete,
   failBearer: relays.fail,
   heartbeatBearer: relays.heartbeat,
-  settleBatch: lazy(({ batches }) => batches.settle),
+  settleBatch: rarely(({ batches }) => batches.settle),
 } satisfies Readonly<Record<RouteName, Handler>>;
 
 /**

@@ -1,3 +1,4 @@
+import { decodeUtf8, utf8MediaType } from '../base/body-text.js';
 import { parseBoundedJson } from '../base/bounded-json.js';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
@@ -8,11 +9,9 @@ const fieldsMax = 1_000;
 
 /** Returns what a content type says, if it is one that any sender may use, in UTF-8. @throws EngineError `UNSUPPORTED_MEDIA_TYPE` */
 export function mediaTypeOf(contentType: string | undefined): InboundMediaType {
-  const [type, ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
-  const isUtf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
-  if (isUtf8 && type === 'application/json') return 'json';
-  if (isUtf8 && type === 'application/x-www-form-urlencoded') return 'form';
+  const type = utf8MediaType(contentType);
+  if (type === 'application/json') return 'json';
+  if (type === 'application/x-www-form-urlencoded') return 'form';
   throw new EngineError(
     'UNSUPPORTED_MEDIA_TYPE',
     'content-type must be application/json, or a form for Slack, in UTF-8',
@@ -34,12 +33,4 @@ function parseForm(text: string): JsonValue {
   if (new Set(fields.map(([name]) => name)).size < fields.length)
     throw new EngineError('INPUT_INVALID', 'the form has a field twice');
   return Object.fromEntries(fields);
-}
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw new EngineError('INPUT_INVALID', 'the body is not UTF-8');
-  }
 }

@@ -105,10 +105,9 @@ function beginAnswer(pass: PassContext, wait: OpenRemoteAnswer): boolean {
   if (limits.remainingMs() < answerReserveMs) return false;
   const open = run.state.open.get(wait.callId);
   const call = open?.kind === 'remoteTask' ? open : undefined;
-  pass.carryOut(wait, async () => {
-    const token = run.tokens.get(wait.callId);
-    return answerRemote(deps, run.head.runId, wait, { call, token });
-  });
+  pass.carryOut(wait, async () =>
+    answerRemote(deps, run.head.runId, wait, { call, token: run.tokens.get(wait.callId) }),
+  );
   return true;
 }
 
