@@ -11,6 +11,7 @@ import { configuredServers, placesOf } from './configured-servers.js';
 import { print } from './output.js';
 import { changesBetween } from './server-types/compare.js';
 import { renderTypes, type ServerOffers } from './server-types/render.js';
+import { counted } from './counted.js';
 
 export interface TypesFlags {
   readonly config: string;
@@ -127,8 +128,4 @@ function formatTypes(file: string, counts: readonly Counted[], changes: readonly
   return isCheck
     ? [`${file} is out of date; update it with outwait types`, ...changes].join('\n')
     : [`${file} written`, ...servers, ...changes].join('\n');
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,6 @@
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
+import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
@@ -126,8 +127,6 @@ export interface App {
   readonly hooks: Readonly<Record<string, Hook>>;
 }
 
-const serverName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 /**
  * Checks a configuration. @throws EngineError `CONFIG_INVALID`: names the field, what was expected and what was given
  * @example
@@ -154,7 +153,7 @@ export function defineApp<
   }
   const servers = config.servers ?? {};
   for (const [name, server] of Object.entries(servers)) {
-    if (!serverName.test(name))
+    if (!configName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
     checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});

@@ -2,6 +2,7 @@ import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue, OnlyStorable } from '../base/json.js';
+import { configName } from './config-name.js';
 import type { Workflow, WorkflowContext } from './context.js';
 
 export type { AnyValue, AnyWorkflow, Workflow } from './context.js';
@@ -24,8 +25,6 @@ export interface WorkflowOptions<Input, Output, Given = Input> {
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
 
-const workflowName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 const versionMaxLength = 64;
 
 /**
@@ -46,7 +45,7 @@ const versionMaxLength = 64;
 export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Input>(
   options: WorkflowOptions<Input, Output, Given> & OnlyStorable<Given> & OnlyStorable<Output>,
 ): Workflow<Input, Output, Given> {
-  if (!workflowName.test(options.name)) {
+  if (!configName.test(options.name)) {
     throw new EngineError(
       'CONFIG_INVALID',
       `a workflow name must be letters, digits, ".", "_" or "-", at most 64, got "${options.name}"`,

@@ -1,5 +1,6 @@
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
+import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
 import { problemWithSource, type SecretSource } from './server-auth.js';
 
@@ -78,7 +79,6 @@ export interface Hook {
   readonly signal?: (event: HookEvent) => HookReaction<HookSignal>;
 }
 
-const hookName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const secretsMax = 8;
 
 /** Checks the hooks of an app. @throws EngineError `CONFIG_INVALID` that names the field, and no value */
@@ -87,7 +87,7 @@ export function toHooks(
   workflows: ReadonlyMap<string, AnyWorkflow>,
 ): Readonly<Record<string, Hook>> {
   for (const [name, hook] of Object.entries(hooks)) {
-    const problem = hookName.test(name)
+    const problem = configName.test(name)
       ? problemWithHook(hook, workflows)
       : 'the name must be letters, digits, ".", "_" or "-", at most 64';
     if (problem !== undefined) throw new EngineError('CONFIG_INVALID', `hooks: "${name}": ${problem}`);

@@ -1,6 +1,7 @@
 import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
+import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
 
 /** Reaction to a tick if the run of the previous tick has not ended. */
@@ -68,12 +69,10 @@ export interface Schedule {
 const minuteMs = 60_000;
 const catchUpMaxMs = 24 * 60 * minuteMs;
 const jitterMaxMs = 24 * 60 * minuteMs;
-const scheduleName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 /** Checks a schedule, except for its cron pattern (see `checkSchedules`). @throws EngineError `CONFIG_INVALID` */
 export function defineSchedule(config: ScheduleConfig<JsonValue>): Schedule {
   const { name, workflow, input, overlap = 'skip', catchUp, jitter } = config;
-  if (!scheduleName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
+  if (!configName.test(name)) throw invalid(`"${name}" must be letters, digits, ".", "_" or "-", at most 64`);
   const catchUpMs = catchUp === undefined ? 10 * minuteMs : toMs(catchUp, `schedule "${name}": catchUp`);
   if (catchUpMs > catchUpMaxMs) throw invalid(`"${name}": catchUp must be at most 24 hours`);
   const jitterMs = jitter === undefined ? 0 : toMs(jitter, `schedule "${name}": jitter`);

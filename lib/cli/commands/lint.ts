@@ -5,6 +5,7 @@ import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
 import { print } from '../output.js';
 import { sourceFiles } from '../source-files.js';
+import { counted } from '../counted.js';
 
 interface Flags {
   readonly json?: boolean;
@@ -50,8 +51,4 @@ async function readable<Result>(read: () => Promise<Result>): Promise<Result> {
     const { code = 'unknown', path = 'a file' } = error as NodeJS.ErrnoException;
     throw new CliError(`${path} cannot be read (${code})`, exitCodes.usage);
   }
-}
-
-function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
