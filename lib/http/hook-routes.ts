@@ -9,7 +9,7 @@ import { checkLength, readBytes } from './read-body.js';
 
 const deliveryMaxBytes = 256 * 1024;
 
-/** Slack shows the people in a channel what it gets, so it gets an empty answer. */
+/** Schemes with an empty answer: Slack shows the answer to the people in a channel. */
 const silent: ReadonlySet<string> = new Set(['slack']);
 
 export async function receive(deps: Deps, context: Context): Promise<Response> {

@@ -1,16 +1,16 @@
-/** Headers as they came: names in any case, and a list where a header came more than once. */
+/** Headers as received: names in any case, and a list if a header came more than once. */
 export type InboundHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A request whose sender is not known yet. */
+/** A request whose sender is not verified yet. */
 export interface InboundRequest {
   readonly headers: InboundHeaders;
-  /** The bytes that the sender signed, exactly as they came. */
+  /** Body exactly as received: these bytes are signed. */
   readonly body: Uint8Array;
-  /** When it came. */
+  /** Time of arrival. */
   readonly atMs: number;
 }
 
-/** Longest value of a header that is looked at. */
+/** Longest value of a header that is read. */
 const headerMaxChars = 4_096;
 
 /** Returns the only value of a header; undefined if there is none, or more than one. */

@@ -3,13 +3,13 @@ import type { HookScheme } from '../workflow/hook.js';
 import { headerOf, type InboundRequest } from './request.js';
 import { type Claim, digestFromBase64, digestFromHex, hmacOf, isFresh, sha256 } from './signature.js';
 
-/** How the deliveries of one kind of sender are verified. Nothing here does IO or knows the time. */
+/** Verification of the deliveries of one kind of sender. Does no IO and reads no clock. */
 export interface Scheme {
-  /** Returns what a request claims, before any secret is read; undefined if it cannot be genuine. */
+  /** Returns the claim of a request, before any secret is read; undefined if it cannot be genuine. */
   claim(request: InboundRequest): Claim | undefined;
   /** Returns the digest that a sender with this secret would give; undefined if no sender can have such a secret. */
   expected(secret: string, claim: Claim): Uint8Array | undefined;
-  /** Headers that say what a delivery is about, in lower case. */
+  /** Names, in lower case, of headers that describe a delivery. */
   readonly shown: readonly string[];
   /** Whether the body may be a form. Default false. */
   readonly formAllowed?: boolean;
@@ -17,7 +17,7 @@ export interface Scheme {
   idIn?(body: JsonValue): string | undefined;
 }
 
-/** Most signatures of one request: a sender that replaces its secret gives two. */
+/** Maximum number of signatures of one request: a sender that rotates its secret sends two. */
 const signaturesMax = 16;
 
 const github: Scheme = {
@@ -97,7 +97,7 @@ const bearer: Scheme = {
     const isNamed = named !== undefined && /^[\x21-\x2b\x2d-\x7e]{1,200}$/.test(named);
     return { signed: [], given: [sha256(token)], deliveryId: isNamed ? named : digestId(body) };
   },
-  // Digests have one length, and comparing them tells nothing of the token.
+  // Digests have one length, and comparing them reveals nothing about the token.
   expected: (secret) => sha256(secret),
   shown: ['idempotency-key'],
 };
@@ -105,7 +105,7 @@ const bearer: Scheme = {
 /** The kinds of senders, by name. */
 export const schemes: Readonly<Record<HookScheme, Scheme>> = { github, slack, stripe, standardWebhooks, bearer };
 
-/** Undefined if there is no digest, or too many. */
+/** Returns undefined if there is no digest, or too many. */
 function digestsFrom(
   texts: readonly string[],
   read: (text: string) => Uint8Array | undefined,

@@ -1,8 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What a sender claims: that who knows the secret has made one of these digests. */
+/** Claim of a sender: a holder of the secret made one of these digests. */
 export interface Claim {
-  /** What is signed, in order. */
+  /** Signed pieces, in order. */
   readonly signed: readonly (string | Uint8Array)[];
   /** Digests of 32 bytes. */
   readonly given: readonly Uint8Array[];
@@ -43,7 +43,7 @@ export function sha256(bytes: string | Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();
 }
 
-/** Whether any of `given` is one of `expected`. Compares each with each, so that the time tells nothing. */
+/** Whether any of `given` is one of `expected`. Compares each with each, so that the time reveals nothing. */
 export function hasCommon(given: readonly Uint8Array[], expected: readonly Uint8Array[]): boolean {
   let isCommon = false;
   for (const mine of expected) {

@@ -4,7 +4,7 @@ import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
 import { problemWithSource, type SecretSource } from './server-auth.js';
 
-/** How senders prove that a delivery is theirs. */
+/** Ways in which a sender proves that a delivery is its own. */
 export type HookScheme = 'github' | 'slack' | 'stripe' | 'standardWebhooks' | 'bearer';
 const hookSchemes: readonly unknown[] = [
   'github',
@@ -14,23 +14,24 @@ const hookSchemes: readonly unknown[] = [
   'bearer',
 ] satisfies readonly HookScheme[];
 
-/** What a sender has to know. Made by `githubWebhook()` and the like. */
+/** Proof that a hook requires from its sender. Created by `githubWebhook()`, `slackWebhook()` and the others. */
 export interface HookAuth {
   readonly scheme: HookScheme;
-  /** Each of them is accepted. */
+  /** Secrets, each of which is accepted. */
   readonly secrets: readonly SecretSource[];
 }
 
+/** Secret that a sender and this app share. */
 export interface HookSecret {
-  /** A list while a secret is replaced: deliveries under any of them are accepted. At most 8. */
+  /** The secret, or during its rotation a list of at most 8, each of which is accepted. */
   readonly secret: SecretSource | readonly SecretSource[];
 }
 
 /** A delivery whose sender has been verified. */
 export interface HookEvent {
-  /** By lower-case name. Only those that tell what the delivery is about, such as `x-github-event`; no credentials. */
+  /** Headers that describe the delivery, such as `x-github-event`, by lower-case name; no credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed body: JSON, or for Slack the fields of a form. */
+  /** Parsed body: JSON, or for Slack the fields of a form. */
   readonly body: JsonValue;
   /** The same for each repetition of one delivery. */
   readonly deliveryId: string;
@@ -38,17 +39,17 @@ export interface HookEvent {
 
 /** The run that a delivery starts. */
 export interface HookStart<Given = AnyValue> {
-  /** What the workflow takes. */
+  /** Input of the workflow. */
   readonly input?: Given;
   /** Idempotency key of the start, 1 to 255 bytes: one run per key. Default: one per delivery. */
   readonly key?: string;
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** The signal that a delivery sends. Names the run by its run id, or by the key or the id that it was started with. */
+/** The signal that a delivery sends to a run, which is named by its run id, or by the key or id of its start. */
 export type HookSignal = {
   readonly name: string;
-  /** At most 256 KiB. */
+  /** Payload of at most 256 KiB. */
   readonly payload?: JsonValue;
 } & (
   | { readonly runId: string; readonly key?: never; readonly id?: never }
@@ -56,22 +57,27 @@ export type HookSignal = {
   | { readonly id: string; readonly runId?: never; readonly key?: never }
 );
 
-/** What a function of a hook returns. `undefined`: the delivery is accepted, and nothing happens. */
+/** Result of a function of a hook. With `undefined` the delivery is accepted and ignored. */
 export type HookReaction<Made> = Made | undefined | Promise<Made | undefined>;
 
+/** Options that both kinds of hooks have. */
 export interface HookOptions<Given = AnyValue> {
   readonly auth: HookAuth;
-  /** Whose runs the hook starts, or sends signals to. */
+  /** Workflow whose runs the hook starts, or sends signals to. */
   readonly workflow: Workflow<AnyValue, unknown, Given>;
 }
 
-/** Either function has 2 s, and may be called again for the same delivery. What it throws is answered with 500 and logged. */
+/**
+ * A hook that starts runs or sends signals. Its function has 2 s and may be called again for the same delivery. If it
+ * throws, the sender receives 500 and the error is logged.
+ */
 export type HookConfig<Given = AnyValue> = HookOptions<Given> &
   (
     | { readonly start: (event: HookEvent) => HookReaction<HookStart<NoInfer<Given>>>; readonly signal?: never }
     | { readonly signal: (event: HookEvent) => HookReaction<HookSignal>; readonly start?: never }
   );
 
+/** A hook, checked. */
 export interface Hook {
   readonly auth: HookAuth;
   readonly workflow: AnyWorkflow;
@@ -95,7 +101,7 @@ export function toHooks(
   return hooks;
 }
 
-/** What may be there in plain JavaScript. */
+/** A hook as plain JavaScript may define it. */
 type Unchecked = Partial<Omit<Hook, 'auth'>> & { readonly auth?: Partial<HookAuth> };
 
 function problemWithHook(
@@ -116,8 +122,8 @@ function problemWithHook(
 }
 
 /**
- * Webhooks of GitHub, and of others that sign like it (`X-Hub-Signature-256`), sent as JSON. GitHub signs the body, but
- * neither the name of the event nor the id of the delivery.
+ * Verifies webhooks of GitHub, and of others that sign like it (`X-Hub-Signature-256`), sent as JSON. GitHub signs the
+ * body, but neither the name of the event nor the id of the delivery.
  * @example
  * ```ts
  * import { defineApp, defineWorkflow, githubWebhook, secret } from 'outwait';
@@ -143,24 +149,24 @@ export function githubWebhook(options: HookSecret): HookAuth {
   return authOf('github', options);
 }
 
-/** Requests of Slack (events, commands, interactions), signed with the signing secret of the Slack app. */
+/** Verifies requests of Slack (events, commands, interactions) with the signing secret of the Slack app. */
 export function slackWebhook(options: HookSecret): HookAuth {
   return authOf('slack', options);
 }
 
-/** Webhooks of Stripe (`Stripe-Signature`); the secret is that of the endpoint, `whsec_…`. */
+/** Verifies webhooks of Stripe (`Stripe-Signature`) with the secret of the endpoint, `whsec_…`. */
 export function stripeWebhook(options: HookSecret): HookAuth {
   return authOf('stripe', options);
 }
 
-/** Senders that follow Standard Webhooks (`webhook-signature`, `v1`); the secret is `whsec_` and base64. */
+/** Verifies senders that follow Standard Webhooks (`webhook-signature`, `v1`); the secret is `whsec_` and base64. */
 export function standardWebhook(options: HookSecret): HookAuth {
   return authOf('standardWebhooks', options);
 }
 
 /**
- * Senders that only know a token: `Authorization: Bearer …`. Nothing protects the body but TLS. `Idempotency-Key` is the
- * id of the delivery; without it equal bodies count as one delivery.
+ * Verifies senders by a token: `Authorization: Bearer …`. Only TLS protects the body. `Idempotency-Key` is the id of the
+ * delivery; without it equal bodies count as one delivery.
  */
 export function bearerWebhook(options: HookSecret): HookAuth {
   return authOf('bearer', options);

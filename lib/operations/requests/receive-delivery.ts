@@ -27,15 +27,15 @@ export interface Delivery {
   readonly hook: string;
   readonly headers: InboundHeaders;
   readonly mediaType: InboundMediaType;
-  /** Exactly as it came. */
+  /** Body exactly as received. */
   readonly body: Uint8Array;
 }
 
-/** What came of a delivery. `known`: an earlier one with the same key has started the run. */
+/** Result of a delivery. `known`: an earlier one with the same key started the run. */
 export type Received =
   | { readonly outcome: 'started' | 'known' | 'signalled' | 'run_ended'; readonly runId: RunId }
   | { readonly outcome: 'ignored' }
-  /** Slack asks whether the address is ours, and wants its text back. */
+  /** Slack checks that the address is ours, and expects its text back. */
   | { readonly outcome: 'challenged'; readonly challenge: string };
 
 /**
@@ -57,7 +57,7 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<R
     deps.log.info('hook delivered', { hook: name, deliveryId, outcome: received.outcome });
     return received;
   } catch (error) {
-    // Others are logged where they are answered; of these only the sender would know.
+    // Logs what only the sender would know; other errors are logged with their answer.
     if (isEngineError(error) && refusals.includes(error.code))
       deps.log.warn('hook delivery refused', { hook: name, deliveryId, code: error.code });
     throw error;
@@ -155,10 +155,10 @@ async function inTime<Value>({ delay }: Deps, reaction: Value | Promise<Value>):
   }
 }
 
-/** Codes that say something else than that the app is wrong. */
+/** Codes of errors that are not caused by the app's function. */
 const notOurFault: readonly EngineErrorCode[] = ['RUN_NOT_FOUND', 'STORE_UNAVAILABLE', 'STORE_RESULT_UNKNOWN'];
 
-/** Answers a mistake of the app with 500, so that the sender repeats the delivery, and tells the sender nothing of it. */
+/** Answers a mistake of the app with 500, so that the sender repeats the delivery, without details. */
 async function asOurFault<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

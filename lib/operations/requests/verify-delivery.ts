@@ -5,7 +5,7 @@ import { verdictOn } from '../../inbound/verify.js';
 import type { Hook } from '../../workflow/hook.js';
 import type { Deps } from '../deps.js';
 
-/** The hook that a delivery is for, and who knows the id of the delivery. */
+/** A verified delivery: its hook, the scheme that verified it, and its id. */
 export interface Verified {
   readonly hook: Hook;
   readonly scheme: Scheme;
@@ -28,7 +28,7 @@ export async function verifyDelivery(deps: Deps, name: string, request: InboundR
   const verdict = verdictOn(scheme, claim, secrets);
   if (verdict === 'genuine') return { hook, scheme, deliveryId: claim.deliveryId };
   if (verdict === 'forged' && secrets.length === hook.auth.secrets.length) throw unauthorized(deps);
-  // Genuine, perhaps: its sender repeats it until the secret is there.
+  // May be genuine: with 503 its sender repeats it until the secret is there.
   const what = verdict === 'unusable' ? 'is not one that a sender can have' : 'cannot be read';
   throw new EngineError('STORE_UNAVAILABLE', `a secret of the hook "${name}" ${what}`, { cause });
 }
