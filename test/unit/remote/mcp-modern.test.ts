@@ -225,6 +225,13 @@ describe('arguments that are headers', () => {
     expect((await transport.start(startOf('export', { region: 'eu' }))).kind).toBe('retry');
   });
 
+  it('says which answer had no list of tools', async () => {
+    const { transport } = await aPeer({ 'tools/list': { tools: 'many' }, 'tools/call': mismatch }, pinned);
+    expect(await transport.start(startOf('export', { region: 'eu' }))).toMatchObject({
+      error: { message: 'the server broke the protocol: tools/list did not return a list of tools' },
+    });
+  });
+
   it('a list of several pages is read to its end', async () => {
     const pages = [{ tools: [], nextCursor: 'c1' }, tools];
     const { transport, server } = await aPeer({ 'tools/list': pages, 'tools/call': unlessHeaders }, pinned);
