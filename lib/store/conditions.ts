@@ -55,6 +55,9 @@ export const generationIs = (generation: number): Condition => equals('generatio
 export const neverSaved: Condition = absent('revision');
 export const revisionIs = (revision: number): Condition => equals('revision', revision);
 
+// Proofs of senders.
+export const endedBy = (atMs: EpochMs): Condition => absentOrAtMost('untilMs', atMs);
+
 // Servers.
 export const isOpen: Condition = present('openUntilMs');
 export const notOpenAfter = (atMs: EpochMs): Condition => absentOrAtMost('openUntilMs', atMs);

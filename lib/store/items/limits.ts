@@ -135,10 +135,13 @@ export const itemLimits = {
     settledAtMs: number,
     settledBy: id,
     settledFrom: word,
+    settledProof: text(256),
     outcome: payload(64 * KiB),
   },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
+  /** Proof of a sender that was taken. */
+  proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
     ...common,
     revision: number,
@@ -183,6 +186,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(tokenPrefix)) return 'token';
   }
   if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

@@ -350,6 +350,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     atMs,
     by: 'operator',
+    proof: `jwt ${'j'.repeat(200)}`,
     outcome: {
       kind: 'completed',
       result: filling('outcome', payloadMaxBytes),
@@ -397,6 +398,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
   });
+  expect(await store.proofs.take('0'.repeat(64), { use: '0'.repeat(64), atMs, untilMs: atMs + 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;
   const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
