@@ -52,7 +52,7 @@ export async function settle(deps: Deps, context: Context): Promise<Response> {
   };
   const rule = { maxBytes: inboundCompleteMaxBytes, verify: keep };
   const { settlements: entries } = await bodyIn(context, batchBody, rule);
-  const proofs = proofsRequired(deps) ? await proofsFor(deps, context, { body: bytes, entries }) : undefined;
+  const proofs = proofsRequired(deps) ? await proofsFor(deps, context, bytes) : undefined;
   const waits = entries.map(({ token }) => waitOf(deps, token));
   const forged = waits.filter((wait) => wait === undefined).length;
   if (forged > 0) deps.metrics?.put('PushAuthFailures', forged);
@@ -78,14 +78,10 @@ interface Batch {
   readonly proofs: RelayProof | undefined;
 }
 
-/** One proof covers the whole body, and is taken once if there is a heartbeat in it, which a repetition would repeat. */
-async function proofsFor(
-  deps: Deps,
-  context: Context,
-  { body, entries }: { readonly body: Uint8Array; readonly entries: readonly Entry[] },
-): Promise<RelayProof> {
+/** Returns the check of the sender: one proof covers the whole body. */
+async function proofsFor(deps: Deps, context: Context, body: Uint8Array): Promise<RelayProof> {
   const { relayProof } = await import('./relay-proof.js');
-  return relayProof(deps, context, { body, isOnce: entries.some(({ heartbeat }) => heartbeat !== undefined) });
+  return relayProof(deps, context, body);
 }
 
 /** Returns the wait that a token is for; undefined if this deployment did not issue the token. */

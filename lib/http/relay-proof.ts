@@ -7,11 +7,7 @@ import { proveRelay, type RelayProof } from '../operations/requests/prove-relay.
 export type { RelayProof };
 
 /** Returns the check of the sender of a request, for each token in it. */
-export function relayProof(
-  deps: Deps,
-  { req }: Context,
-  { body, isOnce }: { readonly body: Uint8Array; readonly isOnce: boolean },
-): RelayProof {
+export function relayProof(deps: Deps, { req }: Context, body: Uint8Array): RelayProof {
   const headers = Object.fromEntries(req.raw.headers);
-  return proveRelay(deps, { headers, body, atMs: deps.clock.nowMs() }, { path: new URL(req.url).pathname, isOnce });
+  return proveRelay(deps, { headers, body, atMs: deps.clock.nowMs() }, new URL(req.url).pathname);
 }

@@ -42,7 +42,7 @@ export async function fail(deps: Deps, context: Context): Promise<Response> {
 export async function heartbeat(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
   const capability = capabilityIn(deps, context);
-  const body = await bodyIn(context, heartbeatBody, { verify: provedBy(deps, context, capability, true) });
+  const body = await bodyIn(context, heartbeatBody, { verify: provedBy(deps, context, capability) });
   return json(200, await settlements.heartbeat(deps, capability, body));
 }
 
@@ -64,18 +64,16 @@ export const settlements = {
 
 /**
  * Returns the check of the sender by the body, where a server requires one; otherwise undefined, and nothing is loaded.
- * `isOnce`: a repetition would do something.
  */
 function provedBy(
   deps: Deps,
   context: Context,
   capability: Capability,
-  isOnce = false,
 ): ((body: Uint8Array) => Promise<void>) | undefined {
   if (!proofsRequired(deps)) return undefined;
   return async (body) => {
     const { relayProof } = await import('./relay-proof.js');
-    capability.proof = await relayProof(deps, context, { body, isOnce }).of(capability.token);
+    capability.proof = await relayProof(deps, context, body).of(capability.token);
   };
 }
 

@@ -18,26 +18,18 @@ export interface RelayProof {
   of(token: string): Promise<string | undefined>;
 }
 
-/** What a proof is taken for. */
-export interface RelayUse {
-  readonly path: string;
-  /** Whether a repetition of the request would do something. */
-  readonly isOnce: boolean;
-}
-
 /**
  * Checks the sender of a request by what the server of each wait requires. The token comes first and says which wait it
  * is, and the wait says which server: so its item is read before the sender is known, but only for a token of ours. A
- * proof is verified once per server, and taken for this path and body, or once.
+ * proof is verified once per server, and taken for this path and body: what a repetition could do to a remote task is
+ * done already.
  */
-export function proveRelay(deps: Deps, request: InboundRequest, { path, isOnce }: RelayUse): RelayProof {
-  const use = isOnce ? deps.random.hex(16) : deps.digest(`${path} ${sha256(request.body).toString('hex')}`);
-  const proved = new Map<string, Promise<Verified>>();
-  const provedFor = (server: string, auth: HookAuth | readonly HookAuth[]): Promise<Verified> => {
-    const known = proved.get(server) ?? prove(deps, request, use, { server, auth });
-    proved.set(server, known);
-    return known;
-  };
+export function proveRelay(deps: Deps, request: InboundRequest, path: string): RelayProof {
+  const use = deps.digest(`${path} ${sha256(request.body).toString('hex')}`);
+  const verified = oncePer((server: string, auth: HookAuth | readonly HookAuth[]) =>
+    verifyDelivery(deps, auth, request, `relays of the server "${server}"`),
+  );
+  const taken = oncePer((_server: string, proof: Verified) => takeProof(deps, proof, use));
   return {
     async of(token) {
       const wait = await deps.store.tokens.read(...idsOf(deps, token));
@@ -46,27 +38,29 @@ export function proveRelay(deps: Deps, request: InboundRequest, { path, isOnce }
       // What a server that is no longer configured required is not known.
       if (config === undefined) throw unauthorized(deps);
       if (config.relayAuth === undefined) return undefined;
-      const verified = await provedFor(wait.server, config.relayAuth);
-      checkTask(deps, wait, verified);
-      return wordsOf(verified);
+      const proof = await verified(wait.server, config.relayAuth);
+      checkTask(deps, wait, proof);
+      await taken(wait.server, proof);
+      return wordsOf(proof);
     },
+  };
+}
+
+/** Returns the work as a function that does it once for each name. */
+function oncePer<Given, Done>(
+  work: (name: string, given: Given) => Promise<Done>,
+): (name: string, given: Given) => Promise<Done> {
+  const begun = new Map<string, Promise<Done>>();
+  return (name, given) => {
+    const known = begun.get(name) ?? work(name, given);
+    begun.set(name, known);
+    return known;
   };
 }
 
 function idsOf(deps: Deps, token: string): readonly [string, string] {
   const { runId, waitId } = deps.tokens.parseSettleToken(token);
   return [runId, waitId];
-}
-
-async function prove(
-  deps: Deps,
-  request: InboundRequest,
-  use: string,
-  { server, auth }: { readonly server: string; readonly auth: HookAuth | readonly HookAuth[] },
-): Promise<Verified> {
-  const verified = await verifyDelivery(deps, auth, request, `relays of the server "${server}"`);
-  await takeProof(deps, verified, use);
-  return verified;
 }
 
 /** @throws EngineError `UNAUTHORIZED` if the proof is for another task; `STORE_UNAVAILABLE` if the task is not known yet */
