@@ -9,6 +9,7 @@ import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { proofsMutants } from './proofs.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -45,6 +46,7 @@ export const mutants: readonly Mutant[] = [
   ...jobsMutants,
   ...namesMutants,
   ...remoteMutants,
+  ...proofsMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,

@@ -14,7 +14,6 @@ import {
   senders,
   type Senders,
   sha256,
-  standardHeaders,
   stripeHeaders,
 } from './senders.js';
 
