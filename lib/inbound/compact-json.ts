@@ -1,7 +1,7 @@
 /**
  * Returns JSON without the spaces between its parts, and with its strings written in the shortest way: what senders sign
  * whose library then sends the same value with spaces or escapes. Numbers, the order of keys and repeated keys stay as
- * they are, so texts with the same compact form mean the same. Returns undefined for what cannot be JSON in UTF-8.
+ * they are, so JSON with the same compact form means the same. Returns undefined for what cannot be JSON in UTF-8.
  */
 export function compactJson(bytes: Uint8Array): string | undefined {
   try {

@@ -72,6 +72,16 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<R
   }
 }
 
+/**
+ * Does what a hook says for a delivery that is taken for verified: for tests of its function.
+ * @throws EngineError as `receiveDelivery`, but for the sender and the body
+ */
+export async function takeDelivery(deps: Deps, name: string, event: HookEvent): Promise<Received> {
+  const hook = Object.hasOwn(deps.app.hooks, name) ? deps.app.hooks[name] : undefined;
+  if (hook === undefined) throw new EngineError('CONFIG_INVALID', `the app has no hook "${name}"`);
+  return asOurFault(name, () => react(deps, name, hook, event));
+}
+
 /** @throws EngineError `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` */
 function parse({ scheme }: Verified, { mediaType, body }: Delivery): JsonValue {
   if (mediaType === 'form' && manners[scheme].formAllowed !== true)
@@ -152,7 +162,8 @@ async function runOf(deps: Deps, workflow: string, { id, key, runId }: HookSigna
 
 /** @throws Error if a function of the app takes too long */
 async function inTime<Value>({ delay }: Deps, reaction: Value | Promise<Value>): Promise<Value> {
-  if (!(reaction instanceof Promise)) return reaction;
+  // Not only promises of this realm: other libraries have their own.
+  if (!isThenable(reaction)) return reaction;
   const done = new AbortController();
   const late = delay(reactionTimeoutMs, done.signal).then(() => {
     throw new Error(`the function of the hook did not answer within ${reactionTimeoutMs / 1_000} s`);
@@ -162,6 +173,10 @@ async function inTime<Value>({ delay }: Deps, reaction: Value | Promise<Value>):
   } finally {
     done.abort('done');
   }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }
 
 /** Codes of errors that are not caused by the app's function. */

@@ -22,9 +22,12 @@ const keys = async (): Promise<JsonObject> => ({
 });
 
 /** Returns what is made of a token with these claims. */
-async function verified(claims: JWTPayload, { alg = 'RS256', rules = auth } = {}) {
+async function verified(
+  claims: { readonly [Name in keyof JWTPayload]?: JWTPayload[Name] | undefined },
+  { alg = 'RS256', rules = auth } = {},
+) {
   const payload = { iss: options.issuer, aud: options.audience, iat: nowS, exp: nowS + 300, jti: 'j', ...claims };
-  const token = await new SignJWT(payload).setProtectedHeader({ alg, kid: 'k' }).sign(privateKey);
+  const token = await new SignJWT(payload as JWTPayload).setProtectedHeader({ alg, kid: 'k' }).sign(privateKey);
   const headers = { authorization: `Bearer ${token}` };
   let renewals = 0;
   const known = await keys();
