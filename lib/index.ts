@@ -3,6 +3,7 @@
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+export type { Concurrency, WhenBusy } from './workflow/concurrency.js';
 
 // Using `ctx` in a workflow.
 export type {

@@ -19,6 +19,7 @@ export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAt
 export const statusIs = (status: RunStatus): Condition => equals('status', status);
 export const inboxCountIs = (count: number): Condition => equals('inboxCount', count);
 export const hasEnded: Condition = present('endedAtMs');
+export const hasNotEnded: Condition = absent('endedAtMs');
 /** Holds if the marker on the head was not computed from a newer commit. */
 export const markerNotNewerThan = (seq: number): Condition => absentOrAtMost('dueSeq', seq);
 export const notPublishedBeyond = (seq: number): Condition => absentOrAtMost('publishedSeq', seq);

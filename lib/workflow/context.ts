@@ -4,6 +4,7 @@ import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
+import type { Concurrency } from './concurrency.js';
 import type { AskOptions, TypedAnswer, TypedAskOptions } from './ask-options.js';
 import type { RemoteOutcome, TypedOutcome } from './outcome.js';
 import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
@@ -339,6 +340,8 @@ export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
   readonly name: string;
   readonly version: string;
   readonly input?: StandardSchemaV1<Given, Input>;
+  /** Which of its runs must not be under way at the same time. */
+  readonly concurrency?: Concurrency<Input>;
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
 
