@@ -33,7 +33,8 @@ async function simulateLane(
       const runId = item.pk.slice(item.pk.indexOf('#') + 1);
       if (item.pk.startsWith('lane#') && accepted.at(-1) !== item['runId']) accepted.push(String(item['runId']));
       if (item.sk.startsWith('h#') && toCommit(item).events.some(({ type }) => type === 'RunStarted')) {
-        if (underWay.size > 0) world.fail('two-under-way', `${runId} began while ${[...underWay].join()} was under way`);
+        if (underWay.size > 0)
+          world.fail('two-under-way', `${runId} began while ${[...underWay].join()} was under way`);
         underWay.add(runId);
         begun.push(runId);
       }
@@ -65,8 +66,7 @@ async function simulateLane(
     for (const [n, runId] of runs.entries())
       if (random() < 0.3) world.stopAt(random() * 40, runId, random() < 0.5 ? 'cancel' : 'terminate', `stop ${n}`);
   const isOver = (): boolean =>
-    accepted.length === count &&
-    runs.every((runId) => world.items.get(`run#${runId} a`)?.['endedAtMs'] !== undefined);
+    accepted.length === count && runs.every((runId) => world.items.get(`run#${runId} a`)?.['endedAtMs'] !== undefined);
   await world.run(isOver);
   expect([...world.violations]).toEqual([]);
   expect(new Set(accepted)).toEqual(new Set(runs));
@@ -114,7 +114,14 @@ function nthWrite(nth: number, fault: Deviation): Partial<WorldOptions> & { read
   };
 }
 
-const faults: readonly Deviation[] = ['crash', 'crashAfter', 'crashAndMessageLost', 'lostAck', 'lateApply', 'freeze100'];
+const faults: readonly Deviation[] = [
+  'crash',
+  'crashAfter',
+  'crashAndMessageLost',
+  'lostAck',
+  'lateApply',
+  'freeze100',
+];
 
 test('100 runs of one concurrency key begin in the order of acceptance, and none waits for a look', async () => {
   const { world, begun } = await simulateLane(100, { seed: 1 });
@@ -123,21 +130,29 @@ test('100 runs of one concurrency key begin in the order of acceptance, and none
   expect(world.seconds).toBeLessThan(100 * 2.5);
 }, 60_000);
 
-it.each(faults)('100 runs of one concurrency key, with %s at each write', async (fault) => {
-  const { faults, ...options } = everyWriteOnce(fault);
-  await simulateLane(100, { seed: 2, ...options });
-  expect(faults()).toBeGreaterThan(fault === 'crashAndMessageLost' ? 500 : 550);
-}, 120_000);
+it.each(faults)(
+  '100 runs of one concurrency key, with %s at each write',
+  async (fault) => {
+    const { faults, ...options } = everyWriteOnce(fault);
+    await simulateLane(100, { seed: 2, ...options });
+    expect(faults()).toBeGreaterThan(fault === 'crashAndMessageLost' ? 500 : 550);
+  },
+  120_000,
+);
 
-it.each(faults)('4 runs of one concurrency key, with %s at one write, for each write', async (fault) => {
-  const { writes, ...options } = nthWrite(0, fault);
-  await simulateLane(4, { seed: 3, ...options });
-  expect(writes()).toBeGreaterThan(30);
-  for (let nth = 1; nth <= writes(); nth++) {
-    const { direct } = nthWrite(nth, fault);
-    await simulateLane(4, { seed: 3, ...(direct === undefined ? {} : { direct }) });
-  }
-}, 240_000);
+it.each(faults)(
+  '4 runs of one concurrency key, with %s at one write, for each write',
+  async (fault) => {
+    const { writes, ...options } = nthWrite(0, fault);
+    await simulateLane(4, { seed: 3, ...options });
+    expect(writes()).toBeGreaterThan(30);
+    for (let nth = 1; nth <= writes(); nth++) {
+      const { direct } = nthWrite(nth, fault);
+      await simulateLane(4, { seed: 3, ...(direct === undefined ? {} : { direct }) });
+    }
+  },
+  240_000,
+);
 
 it.each(Array.from({ length: 12 }, (_, n) => n + 1))(
   'runs of one concurrency key, some of them cancelled, with faults of seed %i',
