@@ -51,6 +51,10 @@ export type { InputHandler } from './workflow/context.js';
 export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
+// Following remote tasks.
+export type { ProgressHandler } from './workflow/context.js';
+export type { TaskProgress } from './history/task-trail.js';
+
 // Configuring an app: its servers, schedules and hooks.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
@@ -122,6 +126,7 @@ export type {
   InputRequiredEvent,
   LifecycleEvent,
   RemoteTaskEventFields,
+  RemoteTaskProgressedEvent,
   RemoteTaskSettledEvent,
   RemoteTaskStartedEvent,
   RunBlockedEvent,

@@ -49,6 +49,7 @@ export const nothingCame: Condition = absent('startCame');
 
 // Questions of remote servers.
 export const notTakenBeyond = (recorded: number): Condition => absentOrAtMost('questionsTaken', recorded);
+export const notProgressTakenBeyond = (taken: number): Condition => absentOrAtMost('progressTaken', taken);
 export const onlyAskedBefore = (round: number): Condition => absentOrAtMost('questionsRound', round - 1);
 
 // Callers' ids, and schedules.

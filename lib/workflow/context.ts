@@ -4,8 +4,9 @@ import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
-import type { Concurrency } from './concurrency.js';
+import type { TaskProgress } from '../history/task-trail.js';
 import type { AskOptions, TypedAnswer, TypedAskOptions } from './ask-options.js';
+import type { Concurrency } from './concurrency.js';
 import type { RemoteOutcome, TypedOutcome } from './outcome.js';
 import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
 import type { RestartPolicy } from './restart-policy.js';
@@ -27,6 +28,12 @@ export interface RemoteWaitOptions {
    * that error.
    */
   readonly onInput?: InputHandler;
+  /**
+   * Hears of changes of the task while it runs: one call at a time, in order, with what a read has shown; of changes
+   * that come faster it gets the last, and of one call at most 500. Each costs a turn and a commit. The handler may wait
+   * as `onInput` may, and the end of the call closes what it waits for. If it throws, the call fails with that error.
+   */
+  readonly onProgress?: ProgressHandler;
   /** Whether to show the progress of the task while the run is watched (`outwait watch`). Default false. */
   readonly watch?: boolean;
   /**
@@ -102,6 +109,9 @@ export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'se
 
 /** Answers the questions of a remote server. The text of a question is untrusted. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
+
+/** Hears of a change of a remote task. The texts are untrusted. */
+export type ProgressHandler = (progress: TaskProgress, ctx: WorkflowContext) => Promise<void> | void;
 
 /** Options of `ctx.signal`. */
 export interface SignalOptions<Payload = JsonValue> {

@@ -18,6 +18,7 @@ import { itemBytes, itemMaxBytes } from '../../../lib/store/write-rules.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { storeProxy } from '../../support/store-proxy.js';
+import { trailMaxBytes } from '../../../lib/decide/task-trail.js';
 import { signalMaxBytes } from '../../../lib/operations/requests/signal-run.js';
 import { stepProgressMaxBytes } from '../../../lib/operations/steps/run-step.js';
 
@@ -291,6 +292,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     onCancel: 'cancel',
     onTimeout: 'cancel',
     answersQuestions: true,
+    followsProgress: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
     step: {
       failedAttempts: 1,
@@ -340,12 +342,14 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     pollHintMs: atMs,
     ttlMs: atMs,
     sightings: { of: 'missing', count: 2, atMs },
+    trail: { changes: [{ state: filling('trail', trailMaxBytes), atMs }], count: 500, stateSinceMs: atMs },
   } as const;
   expect(await store.polls.record(runId, waitId, poll)).toBe(true);
   const record = { claimedDueAtMs: atMs, dueAtMs: atMs, questions: { list: asked }, recorded: 100 };
   expect(await store.questions.record(runId, waitId, record)).toBe(true);
   expect(await store.polls.record(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
   await store.questions.take(runId, waitId, 100);
+  await store.polls.takeProgress(runId, waitId, 500);
   const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
   expect(await store.longSteps.claim(runId, waitId, attempt)).toBe(true);
   const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
