@@ -9,17 +9,19 @@ export type { Concurrency, WhenBusy } from './workflow/concurrency.js';
 export type {
   Branch,
   ChildOptions,
+  Saga,
+  ScopeHandle,
+  SomeResult,
+  WorkflowContext,
+} from './workflow/context.js';
+export type {
   DurablePromise,
   ExternalOutcome,
   ExternalWait,
   Parsed,
-  Saga,
-  ScopeHandle,
   SignalOptions,
-  SomeResult,
   TokenOptions,
-  WorkflowContext,
-} from './workflow/context.js';
+} from './workflow/external-wait.js';
 export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
