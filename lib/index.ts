@@ -6,14 +6,7 @@ export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflo
 export type { Concurrency, WhenBusy } from './workflow/concurrency.js';
 
 // Using `ctx` in a workflow.
-export type {
-  Branch,
-  ChildOptions,
-  Saga,
-  ScopeHandle,
-  SomeResult,
-  WorkflowContext,
-} from './workflow/context.js';
+export type { Branch, ChildOptions, Saga, ScopeHandle, SomeResult, WorkflowContext } from './workflow/context.js';
 export type {
   DurablePromise,
   ExternalOutcome,
