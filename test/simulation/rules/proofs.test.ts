@@ -18,7 +18,7 @@ const auth = jwtWebhook(options) as JwtAuth;
 const body = Buffer.from('{"n":1}');
 
 const keys = async (): Promise<JsonObject> => ({
-  keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'RS256' } as JsonObject],
+  keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'RS256' }],
 });
 
 /** Returns what is made of a token with these claims. */
