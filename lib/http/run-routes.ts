@@ -51,6 +51,7 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       input: body.input,
       delayMs: body.delay === undefined ? undefined : durationFrom(body.delay, 'delay'),
       timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
+      concurrencyKey: body.concurrencyKey,
       tags: body.tags,
     }),
   };
