@@ -14,20 +14,15 @@ export type {
 } from './workflow/flow-control.js';
 
 // Using `ctx` in a workflow.
+export type { Branch, ChildOptions, Saga, ScopeHandle, SomeResult, WorkflowContext } from './workflow/context.js';
 export type {
-  Branch,
-  ChildOptions,
   DurablePromise,
   ExternalOutcome,
   ExternalWait,
   Parsed,
-  Saga,
-  ScopeHandle,
   SignalOptions,
-  SomeResult,
   TokenOptions,
-  WorkflowContext,
-} from './workflow/context.js';
+} from './workflow/external-wait.js';
 export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
@@ -59,6 +54,10 @@ export type { InputHandler } from './workflow/context.js';
 export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
+// Following remote tasks.
+export type { ProgressHandler } from './workflow/context.js';
+export type { TaskProgress } from './history/task-trail.js';
+
 // Configuring an app: its servers, schedules and hooks.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
@@ -84,19 +83,11 @@ export type {
   ServerAuth,
   SigV4,
 } from './workflow/server-auth.js';
-export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook.js';
-export type {
-  Hook,
-  HookAuth,
-  HookConfig,
-  HookEvent,
-  HookOptions,
-  HookReaction,
-  HookScheme,
-  HookSecret,
-  HookSignal,
-  HookStart,
-} from './workflow/hook.js';
+export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook-auth.js';
+export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from './workflow/hook-auth.js';
+export { jwtWebhook } from './workflow/jwt-auth.js';
+export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
+export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.
@@ -130,6 +121,7 @@ export type {
   InputRequiredEvent,
   LifecycleEvent,
   RemoteTaskEventFields,
+  RemoteTaskProgressedEvent,
   RemoteTaskSettledEvent,
   RemoteTaskStartedEvent,
   RunBlockedEvent,

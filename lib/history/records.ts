@@ -18,6 +18,7 @@ import type {
 import type { Question } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
+import type { TaskTrail } from './task-trail.js';
 
 /** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
@@ -161,6 +162,12 @@ export interface TokenRecord extends Marker {
   readonly answersQuestions?: boolean;
   /** Questions of the server. */
   readonly questions?: TokenQuestions;
+  /** What was seen of the remote task. Missing until a reply shows its state, and on items of earlier versions. */
+  readonly trail?: TaskTrail;
+  /** Whether the call has a handler for the progress of the task. */
+  readonly followsProgress?: boolean;
+  /** Number of the last change of the trail that a turn has taken in. */
+  readonly progressTaken?: number;
   /** The question, if the wait is for a person. */
   readonly form?: Question;
   /** Failed reads in a row. */

@@ -89,7 +89,14 @@ export interface ProblemAnswer {
 /** Turns an error into a response. */
 export function problemResponse(thrown: unknown, log: Log): Response {
   const { status, body } = problemAnswer(thrown, log);
-  return json(status, body, headersOf[status]);
+  return json(status, body, { ...headersOf[status], ...retryAfter(body) });
+}
+
+/** Returns the header that says when a throttled start may be repeated. */
+function retryAfter({ error: { code, details } }: Problem): Readonly<Record<string, string>> {
+  const delayMs = details?.['retryAfterMs'];
+  const isKnown = code === 'START_THROTTLED' && typeof delayMs === 'number';
+  return isKnown ? { 'retry-after': String(Math.ceil(delayMs / 1_000)) } : {};
 }
 
 /**

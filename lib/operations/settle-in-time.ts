@@ -1,5 +1,6 @@
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
+import type { Settling } from '../store/parts/tokens.js';
 import type { Deps } from './deps.js';
 import { timedOut } from '../decide/worker-start.js';
 
@@ -16,7 +17,7 @@ export interface Settled {
 /** Creates a settlement as of now, for one write: its writer id shows whether a refused write was this one. */
 export function newSettlement(
   deps: Pick<Deps, 'random' | 'clock'>,
-  end: Pick<Settlement, 'by' | 'outcome'>,
+  end: Pick<Settlement, 'by' | 'proof' | 'outcome'>,
 ): Settlement {
   return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end };
 }
@@ -28,7 +29,7 @@ export function newSettlement(
 export async function settleInTime(
   deps: Deps,
   { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
-  settlement: Settlement,
+  settlement: Settling,
   unless?: 'handle' | 'form',
 ): Promise<Settled> {
   for (;;) {

@@ -52,12 +52,16 @@ export const nothingCame: Condition = absent('startCame');
 
 // Questions of remote servers.
 export const notTakenBeyond = (recorded: number): Condition => absentOrAtMost('questionsTaken', recorded);
+export const notProgressTakenBeyond = (taken: number): Condition => absentOrAtMost('progressTaken', taken);
 export const onlyAskedBefore = (round: number): Condition => absentOrAtMost('questionsRound', round - 1);
 
 // Callers' ids, and schedules.
 export const generationIs = (generation: number): Condition => equals('generation', generation);
 export const neverSaved: Condition = absent('revision');
 export const revisionIs = (revision: number): Condition => equals('revision', revision);
+
+// Proofs of senders.
+export const endedBy = (atMs: EpochMs): Condition => absentOrAtMost('untilMs', atMs);
 
 // Servers.
 export const isOpen: Condition = present('openUntilMs');

@@ -9,6 +9,7 @@ import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
 import { Names } from './parts/names.js';
 import { Polls } from './parts/polls.js';
+import { Proofs } from './parts/proofs.js';
 import { Questions } from './parts/questions.js';
 import { Runs } from './parts/runs.js';
 import { Schedules } from './parts/schedules.js';
@@ -54,6 +55,8 @@ export class RunStore {
   readonly workerStarts: WorkerStarts;
   /** Reads of remote tasks. */
   readonly polls: Polls;
+  /** Proofs of senders that have been used. */
+  readonly proofs: Proofs;
   /** Questions of remote servers. */
   readonly questions: Questions;
   /** Remote tasks of closed waits. */
@@ -83,6 +86,7 @@ export class RunStore {
     this.starts = new Starts(sharded);
     this.workerStarts = new WorkerStarts(sharded);
     this.polls = new Polls(sharded);
+    this.proofs = new Proofs(table);
     this.questions = new Questions(sharded);
     this.unwantedTasks = new UnwantedTasks(sharded);
     this.longSteps = new LongSteps(sharded);

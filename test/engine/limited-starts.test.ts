@@ -209,6 +209,6 @@ describe('limits of starts that cannot be', () => {
     [{ debounce: { period }, throttle: { limit: 1, period } }, 'debounce and throttle exclude one another'],
   ])('are refused: %j', (options, message) => {
     const run = async (): Promise<null> => null;
-    expect(() => defineWorkflow({ name: 'odd', run, ...options } as never)).toThrow(`workflow "odd": ${message}`);
+    expect(() => defineWorkflow({ name: 'odd', run, ...options })).toThrow(`workflow "odd": ${message}`);
   });
 });

@@ -52,7 +52,7 @@ export async function startDebounced(
 async function knownStart(deps: Deps, { keyedRunId, sentDigest }: KeyedStart): Promise<StartedRun | undefined> {
   const known = await deps.store.limitedStarts.readKnown(keyedRunId);
   if (known !== undefined) return sameStart(known, sentDigest);
-  // Of a start before the workflow was debounced.
+  // The start may have come before the workflow was debounced.
   const head = await deps.store.heads.read(keyedRunId);
   return head === undefined ? undefined : sameStart(head, sentDigest);
 }

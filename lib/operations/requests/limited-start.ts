@@ -43,7 +43,7 @@ export function tooManyStarts(): EngineError {
 /**
  * Makes one attempt to put the head of a run, at the end of its lane and with the next place in its throttle. Keeps L1
  * (lane.ts). `moved`: what was read has changed meanwhile. A head that exists is returned.
- * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs)
+ * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs, retryAfterMs)
  */
 export async function putLimited(deps: Deps, head: RunHead, more: More): Promise<'created' | 'moved' | RunHead> {
   const { concurrency, throttle } = deps.app.workflows.get(head.workflow)?.flowControl ?? {};
@@ -111,7 +111,7 @@ async function placeInThrottle(
   const freeAtMs = Math.max((startsAtMs.at(-limit) ?? -Infinity) + periodMs(period), startsAtMs.at(-1) ?? 0);
   if (freeAtMs > nowMs && whenExceeded === 'refuse')
     throw new Refused('START_THROTTLED', `workflow "${workflow}" starts at most ${limit} runs in its period`, {
-      details: { retryAtMs: freeAtMs },
+      details: { retryAtMs: freeAtMs, retryAfterMs: freeAtMs - nowMs },
     });
   const startAtMs = Math.max(nowMs, freeAtMs);
   return { startAtMs, throttle: { key, state: { startsAtMs: [...startsAtMs, startAtMs].slice(-limit), generation } } };

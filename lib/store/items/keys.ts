@@ -34,6 +34,9 @@ export const throttleKey = (throttle: string): Key => ({ pk: `throttle#${throttl
 /** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 
+/** Key of a proof that was taken, by its digest. */
+export const proofKey = (id: string): Key => ({ pk: `proof#${id}`, sk: headSk });
+
 export const runIdOf = (item: Item): RunId => item.pk.slice(runPrefix.length);
 export const seqOf = ({ sk }: Key): number => Number(sk.slice(commitPrefix.length));
 export const waitIdOf = ({ sk }: Key): WaitId => sk.slice(tokenPrefix.length);

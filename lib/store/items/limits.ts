@@ -132,6 +132,9 @@ export const itemLimits = {
     questionsRecorded: number,
     questionsRound: number,
     questionsTaken: number,
+    trail: payload(9 * KiB),
+    followsProgress: number,
+    progressTaken: number,
     sighted: word,
     sightings: number,
     sightedAtMs: number,
@@ -141,6 +144,7 @@ export const itemLimits = {
     settledAtMs: number,
     settledBy: id,
     settledFrom: word,
+    settledProof: text(256),
     outcome: payload(64 * KiB),
   },
   /** Pointer from an id of a caller. */
@@ -152,6 +156,8 @@ export const itemLimits = {
   /** What a start with an idempotency key has led to. */
   start: { ...common, runId: id, sentDigest: text(64) },
   throttle: { ...common, startsAtMs: text(2 * KiB), generation: number },
+  /** Proof of a sender that was taken. */
+  proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
     ...common,
     revision: number,
@@ -200,6 +206,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   if (pk.startsWith('debounce#')) return 'debounce';
   if (pk.startsWith('start#')) return 'start';
   if (pk.startsWith('throttle#')) return 'throttle';
+  if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

@@ -17,6 +17,7 @@ import { itemBytes, itemMaxBytes } from '../../../lib/store/write-rules.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { storeProxy } from '../../support/store-proxy.js';
+import { trailMaxBytes } from '../../../lib/decide/task-trail.js';
 import { signalMaxBytes } from '../../../lib/operations/requests/signal-run.js';
 import { stepProgressMaxBytes } from '../../../lib/operations/steps/run-step.js';
 
@@ -300,6 +301,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     onCancel: 'cancel',
     onTimeout: 'cancel',
     answersQuestions: true,
+    followsProgress: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
     step: {
       failedAttempts: 1,
@@ -349,12 +351,14 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     pollHintMs: atMs,
     ttlMs: atMs,
     sightings: { of: 'missing', count: 2, atMs },
+    trail: { changes: [{ state: filling('trail', trailMaxBytes), atMs }], count: 500, stateSinceMs: atMs },
   } as const;
   expect(await store.polls.record(runId, waitId, poll)).toBe(true);
   const record = { claimedDueAtMs: atMs, dueAtMs: atMs, questions: { list: asked }, recorded: 100 };
   expect(await store.questions.record(runId, waitId, record)).toBe(true);
   expect(await store.polls.record(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
   await store.questions.take(runId, waitId, 100);
+  await store.polls.takeProgress(runId, waitId, 500);
   const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
   expect(await store.longSteps.claim(runId, waitId, attempt)).toBe(true);
   const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
@@ -367,6 +371,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     atMs,
     by: 'operator',
+    proof: `jwt ${'j'.repeat(200)}`,
     outcome: {
       kind: 'completed',
       result: filling('outcome', payloadMaxBytes),
@@ -414,6 +419,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
   });
+  expect(await store.proofs.take('0'.repeat(64), { use: '0'.repeat(64), atMs, untilMs: atMs + 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;
   const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
