@@ -63,6 +63,7 @@ export type {
   ServerConfig,
   ServerOptions,
 } from './workflow/app.js';
+export type { Tracing, TracingProvider, TracingSetup } from './workflow/tracing.js';
 export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
 export type { ServerLimits } from './workflow/server-limits.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';

@@ -33,6 +33,8 @@ export interface PollMessage {
   readonly dueAtMs?: EpochMs;
   /** Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. */
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs };
+  /** W3C trace context of the push that asked for the read; its span is linked to that. */
+  readonly traceparent?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

@@ -37,6 +37,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   previousRunId: optional(text),
   nextRunId: optional(text),
   laterRunId: optional(text),
+  traceparent: optional(text),
   tags: optional(json<Readonly<Record<string, string>>>()),
   inboxCount: number,
   dueSeq: number,
@@ -85,6 +86,16 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 /** Attributes to read of a head whose payloads cannot be read. */
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
-  ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
+  ...([
+    'startAtMs',
+    'parent',
+    'previousRunId',
+    'nextRunId',
+    'traceparent',
+    'tags',
+    'inboxCount',
+    'dueSeq',
+    'blocks',
+  ] as const),
   ...(['publishedSeq', 'dueAtMs'] as const),
 );
