@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildFailure, type Location, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
@@ -61,8 +61,6 @@ export async function bundle({
 }
 
 const appEntry = 'outwait:app-entry';
-/** Marks our own resolving, which the plugin must leave alone. */
-const fromApp = 'from the app';
 
 function resolveNames(configFile: string): Plugin {
   return {
@@ -77,12 +75,6 @@ function resolveNames(configFile: string): Plugin {
       builder.onResolve({ filter: /^outwait(\/testing)?$/ }, ({ path }) => ({
         path: ownFile(path === 'outwait' ? 'index' : 'testing'),
       }));
-      // Loaded late, for an app with `tracing`: the app's own copy, if it has one.
-      builder.onResolve({ filter: /^@opentelemetry\/api$/ }, async ({ path, importer, kind, pluginData }) => {
-        if (!importer.startsWith(ownFolder + sep) || pluginData === fromApp) return undefined;
-        const found = await builder.resolve(path, { kind, resolveDir: dirname(configFile), pluginData: fromApp });
-        return found.errors.length > 0 ? { path, external: true } : found;
-      });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
-import type { SettleGuard } from '../store/run-store.js';
+import type { SettleGuard, Settling } from '../store/run-store.js';
 import type { Deps } from './deps.js';
 import { timedOut } from '../decide/worker-start.js';
 import { recordSettlement } from './trace.js';
@@ -30,7 +30,7 @@ export function newSettlement(
 export async function settleInTime(
   deps: Deps,
   { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
-  settlement: Settlement,
+  settlement: Settling,
   unless?: 'handle' | 'form',
 ): Promise<Settled> {
   for (;;) {
@@ -56,7 +56,7 @@ export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs):
 export async function settle(
   deps: Pick<Deps, 'store' | 'metrics' | 'spans'>,
   { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
-  settlement: Settlement,
+  settlement: Settling,
   guard?: SettleGuard,
 ): Promise<Omit<Settled, 'timedOut'>> {
   const { settled, token } = await deps.store.tokens.settle(runId, waitId, settlement, guard);

@@ -11,8 +11,8 @@ const sendMaxMs = 5_000;
 type Parts = Pick<Deps, 'digest' | 'delay' | 'log'>;
 
 /**
- * Keeps what spans are made of until they are sent. What makes them, OpenTelemetry, and the provider of the app are
- * loaded at the first sending.
+ * Keeps what spans are made of until they are sent. What makes them, and OpenTelemetry from the app, is loaded at the
+ * first sending.
  */
 export class BufferedSpans implements Spans {
   readonly #parts: Parts;
@@ -22,7 +22,7 @@ export class BufferedSpans implements Spans {
 
   constructor(tracing: Tracing, parts: Parts) {
     this.#parts = parts;
-    this.#load = lazy(async () => (await import('./open-telemetry.js')).senderTo(tracing, parts.digest));
+    this.#load = lazy(async () => (await import('./span-sender.js')).senderTo(tracing, parts.digest));
   }
 
   record(work: Work): void {

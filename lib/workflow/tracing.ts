@@ -7,15 +7,23 @@ export interface TracingSetup {
   readonly idGenerator: { generateTraceId(): string; generateSpanId(): string };
 }
 
-/** A tracer provider of OpenTelemetry, as far as it is used. */
-export interface TracingProvider {
-  getTracer(name: string): object;
-  /** Sends the spans; called at the end of each invocation. */
-  forceFlush?(): Promise<void>;
+/** OpenTelemetry, as far as it is used. */
+export interface TracingParts {
+  /** A tracer provider, created with the id generator. */
+  readonly provider: {
+    getTracer(name: string): object;
+    /** Sends the spans; called at the end of each invocation. */
+    forceFlush?(): Promise<void>;
+  };
+  /** These two exports of `@opentelemetry/api`. */
+  readonly api: {
+    readonly ROOT_CONTEXT: object;
+    readonly trace: { setSpanContext(context: object, spanContext: object): object };
+  };
 }
 
 /**
- * Creates the tracer provider of an app. Called once in a process, when the first spans are to be sent; import
- * OpenTelemetry in a file of its own, which this function imports, so that no other invocation loads it.
+ * Creates the tracer provider of an app. Called once in a process, when the first spans are to be sent. Import
+ * OpenTelemetry in a file of its own and have this function import that, so that no other invocation loads it.
  */
-export type Tracing = (setup: TracingSetup) => TracingProvider | Promise<TracingProvider>;
+export type Tracing = (setup: TracingSetup) => TracingParts | Promise<TracingParts>;

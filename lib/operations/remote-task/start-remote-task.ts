@@ -135,6 +135,7 @@ function freshToken(deps: Deps, { runId, traceparent, wait, command, turnId }: R
       onCancel: command.onCancel === 'leave' ? command.onCancel : undefined,
       onTimeout: command.onTimeout === 'leave' ? command.onTimeout : undefined,
       answersQuestions: command.answersQuestions ? true : undefined,
+      followsProgress: command.followsProgress,
     }),
     pollErrors: 0,
   };

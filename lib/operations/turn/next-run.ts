@@ -48,6 +48,8 @@ export async function startNextRun(
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
     ...defined({ id: head.id, key: head.key, tags: head.tags }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),
+    // It takes over the place of this one, which has seen that those before it had ended.
+    ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

@@ -1,4 +1,4 @@
-import { SpanStatusCode } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, describe, expect, it } from 'vitest';
 import { silentLog, type Log } from '../../../lib/base/log.js';
@@ -11,6 +11,7 @@ import { closeAll, type LoopbackServer, result, serve } from '../../unit/remote/
 
 afterEach(closeAll);
 
+const api = { trace, ROOT_CONTEXT };
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const callerSpan = 'b7ad6b7169203331';
 const sampled = `00-${traceId}-${callerSpan}-01`;
@@ -74,7 +75,8 @@ async function aTracedApp({ withTask = false } = {}) {
     servers: { reports: mcpServer({ url: server.url, protocolVersion: '2026-07-28', dedupes: true }) },
     tracing: ({ idGenerator }) => {
       providers++;
-      return new BasicTracerProvider({ idGenerator, spanProcessors: [new SimpleSpanProcessor(exporter)] });
+      const spanProcessors = [new SimpleSpanProcessor(exporter)];
+      return { api, provider: new BasicTracerProvider({ idGenerator, spanProcessors }) };
     },
   });
   const spans = () =>
@@ -171,7 +173,7 @@ describe('a run with a step, a child and a remote task', () => {
     const { app } = await aTracedApp();
     const errors: unknown[] = [];
     const log = { ...silentLog, warn: (_: string, fields: object = {}) => void errors.push(fields) };
-    await runOuter(await anEngine({ ...app, tracing: () => new BasicTracerProvider() }, log), {});
+    await runOuter(await anEngine({ ...app, tracing: () => ({ api, provider: new BasicTracerProvider() }) }, log), {});
     expect(String((errors[0] as { error: unknown }).error)).toContain('idGenerator');
   });
 

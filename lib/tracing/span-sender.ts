@@ -1,15 +1,28 @@
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type TracerProvider } from '@opentelemetry/api';
 import { EngineError } from '../base/errors.js';
 import type { TraceContext } from '../base/trace-context.js';
 import type { Work } from '../operations/trace.js';
 import type { Tracing } from '../workflow/tracing.js';
 import { type SpanRecord, toSpan } from './span-records.js';
 
-// Loaded late, and only if the app has `tracing`: nothing else imports OpenTelemetry.
+// Loaded late, and only if the app has `tracing`. OpenTelemetry itself comes from the app.
+
+/** Numbers of OpenTelemetry's API. */
+const kinds = { internal: 0, client: 2 } as const;
+const errorStatus = 2;
+
+interface Span {
+  spanContext(): { readonly spanId: string };
+  setStatus(status: object): unknown;
+  end(endMs: number): void;
+}
+
+interface Tracer {
+  startSpan(name: string, options: object, context: object): Span;
+}
 
 /**
- * Returns a function that passes the spans of some work to the provider of an app and has it send them. Their ids are the engine's own,
- * so the provider must be created with the id generator that it is given.
+ * Returns a function that passes the spans of some work to the provider of an app and has it send them. Their ids are
+ * the engine's own, so the provider must be created with the id generator that it is given.
  * @throws EngineError `CONFIG_INVALID` if it was not
  */
 export async function senderTo(
@@ -21,12 +34,13 @@ export async function senderTo(
     generateTraceId: () => next?.traceId ?? randomHex(32),
     generateSpanId: () => next?.spanId ?? randomHex(16),
   };
-  const provider = await tracing({ idGenerator });
-  const tracer = (provider as TracerProvider).getTracer('outwait');
+  const { provider, api } = await tracing({ idGenerator });
+  const { trace, ROOT_CONTEXT } = api;
+  const tracer = provider.getTracer('outwait') as Tracer;
   const pass = ({ context, parent, name, kind, startMs, endMs, attributes, links, error }: SpanRecord): void => {
     const within = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, spanContext(parent));
     const options = {
-      kind: kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      kind: kinds[kind],
       startTime: startMs,
       attributes: { ...attributes },
       links: links.map((link) => ({ context: spanContext(link) })),
@@ -39,7 +53,7 @@ export async function senderTo(
         'CONFIG_INVALID',
         'tracing: the provider must be created with the idGenerator that it gets',
       );
-    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    if (error !== undefined) span.setStatus({ code: errorStatus, message: error });
     span.end(endMs);
   };
   return async (work) => {
@@ -52,7 +66,7 @@ export async function senderTo(
 }
 
 function spanContext({ traceId, spanId, isSampled }: TraceContext) {
-  return { traceId, spanId, traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE, isRemote: true };
+  return { traceId, spanId, traceFlags: isSampled ? 1 : 0, isRemote: true };
 }
 
 /** Ids of spans that are not the engine's, such as those that an author makes with the same provider. */
