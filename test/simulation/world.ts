@@ -49,6 +49,7 @@ import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import type { ScheduleConfig } from '../../lib/workflow/schedule.js';
+import type { HookConfig } from '../../lib/workflow/hook.js';
 import type { StepContext } from '../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
@@ -228,6 +229,9 @@ export interface WorldOptions {
   readonly answersAfterS?: number;
   /** Whether a cancel may be answered with an error. Default: false. */
   readonly cancelsFail?: boolean;
+  /** What others start and signal over HTTP, and the secret that they all have. Default: nothing. */
+  readonly hooks?: Readonly<Record<string, HookConfig>>;
+  readonly secret?: string;
   readonly observer?: Observer;
 }
 
@@ -323,6 +327,7 @@ export class World {
         schedules: (options.schedules ?? []).filter(({ workflow }) =>
           workflows.some(({ name }) => name === workflow.name),
         ),
+        hooks: workflows.length === 0 ? {} : (options.hooks ?? {}),
       });
     this.app = appOf(options.workflows);
     this.otherApp = options.other === undefined ? undefined : appOf(options.other.workflows);
@@ -669,6 +674,9 @@ export class World {
           ).join(''),
       },
       digest: sha256,
+      ...(options.secret === undefined
+        ? {}
+        : { secrets: { read: async () => ({ reveal: () => options.secret ?? '' }) } }),
       drain: async (options) => {
         if (options?.quietly === true) await drainMicrotasks(options);
         await new Promise<void>((resolve) => {

@@ -3,13 +3,16 @@ import type { Duration } from '../../../lib/base/time.js';
 import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import type { StepContext } from '../../../lib/workflow/step-options.js';
 import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
+import type { FlowControl } from '../../../lib/workflow/flow-control.js';
 import type { Telling } from './telling.js';
+import type { Limits } from './limits.js';
 import type { Flow, Program, SomeProgram, StepProgram } from './program.js';
+import type { Case } from './timetable.js';
 
 /** The world in which programs run, as they see it. */
 export interface Stage {
   /** Called when a workflow's code begins to run, for the first time or in a replay. */
-  open(runId: string): Telling;
+  open(runId: string, input: Input): Telling;
   /** Runs an attempt of a step, by the world's clock. `attempt` is the number that the author's code sees. */
   work(runId: string, step: StepContext, work: Work): Promise<string>;
 }
@@ -28,27 +31,61 @@ export interface StepHandle {
 
 const kidName = 'kid';
 
+/** The input of a start. */
+export interface Input {
+  readonly round: number;
+  /** The concurrency key. */
+  readonly lane?: string;
+  /** Identifies the start. */
+  readonly n?: string;
+}
+
 /** Creates the workflows of a case; `patched`: the later version of their code. */
 export function workflowsOf(
-  flows: { readonly main: Flow; readonly kid: Flow },
+  { flows, limits }: Pick<Case, 'flows' | 'limits'>,
   stage: () => Stage,
   patched: boolean,
 ): readonly AnyWorkflow[] {
-  const kid = workflowOf(kidName, flows.kid, stage, patched, undefined);
-  return [workflowOf('main', flows.main, stage, patched, kid), kid];
+  const kidLane = limits?.kids === undefined ? {} : { concurrency: { key: () => 'kids', whenBusy: limits.kids } };
+  const kid = workflowOf(kidName, flows.kid, { stage, patched, control: kidLane });
+  const main = workflowOf('main', flows.main, { stage, patched, kid });
+  if (limits === undefined) return [main, kid];
+  return [main, kid, workflowOf('limited', limits.flow, { stage, patched, kid, control: controlOf(limits) })];
 }
 
-function workflowOf(
-  name: string,
-  flow: Flow,
-  stage: () => Stage,
-  patched: boolean,
-  kid: AnyWorkflow | undefined,
-): AnyWorkflow {
-  return defineWorkflow({
+function controlOf({ whenBusy, throttle, debounce }: Limits): FlowControl<Input> {
+  const key = ({ lane }: Input): string | undefined => lane;
+  return {
+    ...(whenBusy === undefined ? {} : { concurrency: { key, whenBusy } }),
+    ...(throttle === undefined
+      ? {}
+      : {
+          throttle: {
+            limit: throttle.limit,
+            period: seconds(throttle.period),
+            whenExceeded: throttle.whenExceeded,
+            ...(throttle.perLane ? { key } : {}),
+          },
+        }),
+    ...(debounce === undefined
+      ? {}
+      : { debounce: { key, period: seconds(debounce.period), maxWait: seconds(debounce.maxWait) } }),
+  };
+}
+
+interface Scene {
+  readonly stage: () => Stage;
+  readonly patched: boolean;
+  readonly kid?: AnyWorkflow;
+  readonly control?: FlowControl<Input>;
+}
+
+function workflowOf(name: string, flow: Flow, { stage, patched, kid, control = {} }: Scene): AnyWorkflow {
+  return defineWorkflow<Input>({
     name,
-    run: async (ctx, input: { readonly round: number }) => {
-      const telling = stage().open(ctx.runId);
+    ...control,
+    run: async (ctx, input) => {
+      const telling = stage().open(ctx.runId, input);
       const script = new Script(stage(), telling, patched, kid);
       const { round } = input;
       ctx.onQuery('round', () => round);
@@ -62,7 +99,7 @@ function workflowOf(
       // A last request that is refused at once has been refused after these microtasks.
       for (let turns = 0; turns < 20; turns++) await Promise.resolve();
       telling.returned();
-      if (round < flow.rounds) return ctx.continueAsNew({ round: round + 1 });
+      if (round < flow.rounds) return ctx.continueAsNew({ ...input, round: round + 1 });
       return result;
     },
   });

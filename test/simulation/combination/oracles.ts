@@ -7,10 +7,13 @@ import { toInbox } from '../../../lib/store/items/inbox.js';
 import { toRunName } from '../../../lib/store/items/run-name.js';
 import { toSchedule } from '../../../lib/store/items/schedule.js';
 import { toToken } from '../../../lib/store/items/token.js';
-import type { InboxRecord, RunHead, TokenRecord } from '../../../lib/history/records.js';
+import type { InboxRecord, TokenRecord } from '../../../lib/history/records.js';
 import type { Item } from '../../../lib/store/table.js';
 import { sourceOf } from '../oracles.js';
 import type { Process, RemoteTask, World } from '../world.js';
+import { isEnded, isForced, isTimeout, short, type Accepted, type Book, type Chain } from './book.js';
+import { DeliveryOracles } from './deliveries.js';
+import { StartOracles } from './start-oracles.js';
 import type { Told } from './telling.js';
 import type { Case } from './timetable.js';
 
@@ -20,58 +23,13 @@ export const noticeMs = 5 * S;
 /** Two sweeps, a visibility timeout, and the time of a turn. */
 const settleMs = 230 * S;
 
-/** A request that a run has accepted. */
-interface Accepted {
-  readonly inboxId: string;
-  readonly kind: InboxRecord['kind'];
-  readonly name: string;
-  /** Its caller did not send it earlier than this. */
-  readonly begunAtMs: EpochMs;
-  readonly appliedAtMs: EpochMs;
-}
-
-/** A run and those that continue it. */
-interface Chain {
-  readonly runIds: string[];
-  /** Accepted requests, in the order in which they took effect. */
-  readonly accepted: Accepted[];
-  /** State by the order of acceptance; unknown if two requests were in flight at once. */
-  control: { readonly is: 'paused' | 'running' | 'unknown'; readonly sinceMs: EpochMs };
-  terminatedAtMs: EpochMs | undefined;
-  /** Whether one of its items was removed from the table. */
-  hasLoss: boolean;
-}
-
-/** The oracles' knowledge of one run; updated with each write. */
-export interface Book {
-  readonly runId: string;
-  readonly chain: Chain;
-  readonly place: number;
-  head: RunHead;
-  seq: number;
-  readonly events: HistoryEvent[];
-  readonly state: RunState;
-  readonly sources: Set<string>;
-  readonly items: Map<string, Item>;
-  startedAtMs: EpochMs | undefined;
-  endedAtMs: EpochMs | undefined;
-  ending: RunOutcome | undefined;
-  /** Number of processes of the run that were lost with their work. */
-  lost: number;
-  /** Instant since which an item that the log refers to is missing. */
-  goneSinceMs: EpochMs | undefined;
-  /** Number of turns that gave up after half of their time without the store. */
-  gaveUp: number;
-  /** Work of steps, by their keys: how often it began, and how often it ended as a failure. */
-  readonly work: Map<string, { began: number; failed: number }>;
-  readonly errors: Map<string, number>;
-}
-
 /**
  * Checks the engine's promises with each write, from time to time and at the end. Reads only those of the engine's own
  * formats that are stored for ever: items, events, markers.
  */
 export class Oracles {
+  readonly starts: StartOracles;
+  readonly deliveries: DeliveryOracles;
   readonly #world: World;
   readonly #case: Case;
   readonly #books = new Map<string, Book>();
@@ -92,6 +50,8 @@ export class Oracles {
     this.#case = given;
     this.#troubleUntilMs = troubleUntilMs;
     this.#skewMs = Math.max(0, ...given.skews.map(Math.abs)) * S;
+    this.starts = new StartOracles(world, given, { books: this.#books, skewMs: this.#skewMs });
+    this.deliveries = new DeliveryOracles(world, this.starts, (runId) => this.lastOf(runId));
   }
 
   get books(): readonly Book[] {
@@ -172,9 +132,11 @@ export class Oracles {
       };
       chain.runIds.push(runId);
       this.#books.set(runId, book);
+      this.starts.onNewRun(book);
       return;
     }
     known.head = head;
+    if (old !== undefined) this.starts.onHead(known, toHead(old));
     if (old !== undefined && isEnded(old['status']) && !isEnded(head.status)) this.#fail('ended-run-revived', runId);
   }
 
@@ -215,6 +177,7 @@ export class Oracles {
     if (events.some((event) => event.type === 'RunStarted') && (ending === undefined || !isForced(ending.outcome))) {
       book.startedAtMs = world.nowMs;
       this.#checkOneUnderWay(book);
+      this.starts.onBegins(book);
       const { terminatedAtMs } = chain;
       if (
         terminatedAtMs !== undefined &&
@@ -327,7 +290,10 @@ export class Oracles {
     if (outcome.kind === 'failed') this.#checkInterrupted(book, outcome.error.code);
   }
 
-  #onInbox(book: Book, { inboxId, kind, ...item }: InboxRecord): void {
+  #onInbox(book: Book, request: InboxRecord): void {
+    this.starts.onInbox(book, request);
+    this.deliveries.onInbox(book, request);
+    const { inboxId, kind, ...item } = request;
     const { chain } = book;
     const { nowMs, writer } = this.#world;
     const accepted: Accepted = {
@@ -555,6 +521,7 @@ export class Oracles {
     const { head, state, runId, chain, items } = book;
     const sinceMs = nowMs - settleMs;
     if (this.#isTroubledSince(sinceMs) || head.blocked !== undefined) return;
+    this.starts.checkLate(book, sinceMs - this.#skewMs, this.#isPaused(book));
     if (head.deadlineAtMs !== undefined && head.deadlineAtMs < sinceMs - this.#skewMs)
       this.#fail('run-timeout-late', `run ${short(runId)}`);
     if (
@@ -772,20 +739,6 @@ function onceOf(event: HistoryEvent): string | undefined {
   // Any other event with neither a wait nor a request of its own may occur again.
   return source === event.type && !isOfTheRun ? undefined : source;
 }
-
-export function isEnded(status: unknown): boolean {
-  return status !== 'running' && status !== 'ending';
-}
-
-function isForced(outcome: RunOutcome): boolean {
-  return outcome.status === 'terminated' || isTimeout(outcome);
-}
-
-function isTimeout(outcome: RunOutcome): boolean {
-  return outcome.status === 'failed' && outcome.error.code === 'RUN_TIMED_OUT';
-}
-
-export const short = (runId: string): string => runId.slice(0, 4);
 
 /** Whether a caller has settled the wait: then a child that did not exist yet is not started. */
 function isSettledFromOutside(item: Item | undefined): boolean {

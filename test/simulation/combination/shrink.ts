@@ -1,3 +1,4 @@
+import { printLimits, smallerLimits } from './limits.js';
 import { print, smaller, type Flow } from './program.js';
 import { runCase, type Ran } from './simulate-case.js';
 import { printEntry, type Case } from './timetable.js';
@@ -59,6 +60,8 @@ const steps: readonly ((given: Case) => Generator<Case>)[] = [
     if (given.answersAfter > 0.3) yield { ...given, answersAfter: 0.3 };
     if (given.cancelsFail) yield { ...given, cancelsFail: false };
     if (!given.dedupes) yield { ...given, dedupes: true };
+    const { limits } = given;
+    if (limits !== undefined) for (const less of smallerLimits(limits)) yield { ...given, limits: less };
   },
   function* entries(given) {
     const { entries } = given;
@@ -79,9 +82,13 @@ const steps: readonly ((given: Case) => Generator<Case>)[] = [
   function* kid(given) {
     for (const kid of smallerFlow(given.flows.kid)) yield { ...given, flows: { ...given.flows, kid } };
   },
+  function* limited({ limits, ...rest }) {
+    if (limits !== undefined)
+      for (const flow of smallerFlow(limits.flow)) yield { ...rest, limits: { ...limits, flow } };
+  },
   function* terms(given) {
     for (const [at, entry] of given.entries.entries()) {
-      if (entry.what !== 'start' && entry.what !== 'startNamed') continue;
+      if (entry.what !== 'start' && entry.what !== 'startNamed' && entry.what !== 'startLimited') continue;
       const { timeout, delay, ...plain } = entry;
       const put = (other: typeof entry): Case => ({
         ...given,
@@ -102,7 +109,7 @@ function* smallerFlow(flow: Flow): Generator<Flow> {
 
 /** Prints a case so that it fits on a screen. */
 export function printCase(given: Case): string {
-  const { flows, entries, faults, skews, deploy, schedule } = given;
+  const { flows, entries, faults, skews, deploy, schedule, limits } = given;
   const flow = (name: string, { body, rounds, catches }: Flow): string =>
     `${name}: ${print(body)}${rounds === 0 ? '' : `; continues as new ${rounds} times`}${catches ? '; catches a cancel' : ''}`;
   const usesKid = schedule !== undefined || JSON.stringify(flows.main.body).includes('"child"');
@@ -110,6 +117,7 @@ export function printCase(given: Case): string {
     `seed ${given.seed}`,
     flow('main', flows.main),
     ...(usesKid ? [flow('kid ', flows.kid)] : []),
+    ...(limits === undefined ? [] : [flow('limited', limits.flow), `limits: ${printLimits(limits)}`]),
     ...entries.map(printEntry),
     ...(schedule === undefined
       ? []

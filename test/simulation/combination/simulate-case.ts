@@ -19,14 +19,19 @@ import type { StepContext } from '../../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { recordsOf, replay } from '../oracles.js';
 import { World, type Deviation } from '../world.js';
+import { isEnded, short, type Book } from './book.js';
 import { Dice } from './dice.js';
-import { workflowsOf, type Stage, type Work } from './interpret.js';
-import { isEnded, noticeMs, Oracles, short, type Book } from './oracles.js';
+import { hookSecret, hooksOf, send } from './deliveries.js';
+import { workflowsOf, type Input, type Stage, type Work } from './interpret.js';
+import { repeat, startLimited } from './start-limited.js';
+import { noticeMs, Oracles } from './oracles.js';
 import { tools } from './program.js';
 import { Telling, type Told } from './telling.js';
 import {
   drawCase,
+  drawMore,
   flowBound,
+  laneBoundMax,
   operationKinds,
   type Case,
   type Entry,
@@ -49,7 +54,7 @@ export interface Ran {
 }
 
 export function caseOf(seed: number): Case {
-  return drawCase(seed, new Dice(seed * 2_654_435 + 97));
+  return drawMore(drawCase(seed, new Dice(seed * 2_654_435 + 97)), new Dice(seed * 1_640_531 + 53));
 }
 
 export async function runCase(given: Case): Promise<Ran> {
@@ -88,7 +93,7 @@ class Simulation implements Stage {
   constructor(given: Case) {
     this.#case = given;
     this.#dice = new Dice(given.seed ^ 0x2545f491);
-    const { faults, entries, flows, skews } = given;
+    const { faults, entries, flows, skews, limits } = given;
     this.#listed =
       faults.kind === 'list' ? new Map(faults.list.map(({ at, deviation }) => [at, deviation])) : undefined;
     this.#throttles = entries.filter((entry) => entry.what === 'throttle');
@@ -102,9 +107,9 @@ class Simulation implements Stage {
       ),
     );
     this.#quietS = lastS + 5;
-    this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + 4_000;
+    this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + queueBound(given) + 4_000;
     const stage = (): Stage => this;
-    const flowsOf = (patched: boolean): readonly AnyWorkflow[] => workflowsOf(flows, stage, patched);
+    const flowsOf = (patched: boolean): readonly AnyWorkflow[] => workflowsOf(given, stage, patched);
     const workflows = flowsOf(false);
     const { deploy, schedule } = given;
     const world: World = new World({
@@ -114,6 +119,9 @@ class Simulation implements Stage {
       tools,
       dedupes: given.dedupes,
       finds: given.finds,
+      ...(entries.some(({ what }) => what === 'deliver')
+        ? { hooks: hooksOf(workflows[limits === undefined ? 0 : 2]!), secret: hookSecret }
+        : {}),
       ...(given.lists === undefined ? {} : { lists: given.lists }),
       ...(given.startsTake === undefined ? {} : { startsTakeS: given.startsTake }),
       missingForS: given.missingFor,
@@ -223,9 +231,20 @@ class Simulation implements Stage {
     oracles.checkStuck();
     oracles.checkOrder();
     oracles.checkTasks();
+    oracles.starts.checkLastInputs();
+    await this.#checkKeys();
     if (!this.#case.cancelsFail && this.#case.missingFor === 0) oracles.checkMarkersLeft();
     for (const book of oracles.books) {
       if (isEnded(book.head.status) && !book.chain.hasLoss) await this.#checkReplay(book);
+    }
+  }
+
+  /** Checks that each start that was accepted is found by its idempotency key. */
+  async #checkKeys(): Promise<void> {
+    for (const { request, runId } of this.#oracles.starts.answered) {
+      const again = await repeat(this.#world.depsAside(), request).catch((error: unknown) => error as Error);
+      if (again instanceof Error || !again.deduplicated || again.runId !== runId)
+        this.#world.fail('start-forgotten', `start ${request.key} of run ${short(runId)}: ${JSON.stringify(again)}`);
     }
   }
 
@@ -380,17 +399,27 @@ class Simulation implements Stage {
       return;
     }
     this.#unsettledCallers++;
+    const begunAtMs = world.nowMs;
     world.request('caller', async (deps) => {
       try {
         await this.#ask(deps, request, runId ?? '');
       } catch (error) {
-        this.#check(request, error);
+        this.#check(request, error, begunAtMs);
       }
     });
   }
 
   /** Checks what a caller gets: refusals are valid answers, anything else is not. */
-  #check(request: Request, error: unknown): void {
+  #check(request: Request, error: unknown, begunAtMs: EpochMs): void {
+    if (request.what === 'startLimited' || request.what === 'deliver') {
+      const { starts } = this.#oracles;
+      const on = request.what === 'startLimited' ? request.on : 'limited';
+      if (hasCode(error, 'CONCURRENCY_KEY_BUSY')) return void starts.onBusy({ ...request, on }, begunAtMs);
+      if (hasCode(error, 'START_THROTTLED')) return void starts.onThrottled(request.lane, begunAtMs);
+      // The version without the workflows has no hooks either; and a clock that far ahead finds a signature too old.
+      if (hasCode(error, 'UNAUTHORIZED') && (this.#case.deploy?.kind === 'missing' || this.#case.skews.length > 0))
+        return;
+    }
     const expected = [
       'STORE_UNAVAILABLE',
       'STORE_RESULT_UNKNOWN',
@@ -444,6 +473,14 @@ class Simulation implements Stage {
         }
         return;
       }
+      case 'startLimited': {
+        const begunAtMs = this.#world.nowMs;
+        oracles.starts.onStarted(request, await startLimited(deps, request), begunAtMs);
+        return;
+      }
+      case 'deliver':
+        oracles.deliveries.onReceived(request, await send(deps, request, this.#world.nowMs));
+        return;
       case 'pause':
       case 'resume':
       case 'retryNow':
@@ -614,8 +651,9 @@ class Simulation implements Stage {
 
   // ----- the stage -----
 
-  open(runId: string): Telling {
+  open(runId: string, input: Input): Telling {
     const world = this.#world;
+    this.#oracles.starts.onCode(runId, input);
     const telling = new Telling(runId, {
       fail: (kind, detail) => {
         world.fail(kind, detail);
@@ -701,6 +739,19 @@ function isNeeded(of: LostKind, { sk, dueAtMs }: Item, { state, head }: Book): b
     case 'commit':
       return sk.startsWith('h#') && Number(sk.slice(2)) <= head.dueSeq;
   }
+}
+
+/** Returns an upper bound of the time that runs wait for one another. */
+function queueBound({ flows, limits, entries }: Case): number {
+  if (limits === undefined) return 0;
+  const starts = entries.filter(({ what }) => what === 'startLimited' || what === 'deliver').length;
+  const { flow, throttle, debounce, kids } = limits;
+  const each =
+    flowBound(flow) +
+    Math.min(flowBound(flows.main), laneBoundMax) +
+    (throttle?.period ?? 0) +
+    (debounce?.maxWait ?? 0);
+  return starts * (each + 600) + (kids === undefined ? 0 : 30 * flowBound(flows.kid));
 }
 
 /** No caller waits for a moment after this. */
