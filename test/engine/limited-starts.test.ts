@@ -77,6 +77,22 @@ describe('throttled starts (EN-31)', () => {
     expect(notes.map(([, n]) => n)).toEqual([1, 3]);
   });
 
+  it('are not refused because the clock of another process is ahead', async () => {
+    const throttle: Throttle<Note> = { limit: 3, period: { seconds: 10 }, whenExceeded: 'refuse' };
+    const { kit, notes, start } = newApp({ throttle });
+    const startAhead = (n: number, aheadMs: number) => {
+      const clock = { nowMs: () => kit.clock.nowMs() + aheadMs };
+      return startRun({ ...kit.deps, clock }, { workflow: 'note', input: { user: 'ada', n } });
+    };
+    await startAhead(1, 2_000);
+    await start(2);
+    await start(3);
+    // Allowed by the clock that is behind ten seconds after the first slot.
+    await expect(start(4)).rejects.toMatchObject({ details: { retryAfterMs: 12_000 } });
+    await kit.pass({ seconds: 2 });
+    expect(notes.map(([, n]) => n)).toEqual([1, 2, 3]);
+  });
+
   it('have their timeout from when they begin', async () => {
     const { kit, notes, start } = newApp({ throttle: { limit: 1, period: { minutes: 10 } } });
     await start(1);

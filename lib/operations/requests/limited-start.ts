@@ -107,13 +107,13 @@ async function placeInThrottle(
   const key = deps.digest(`${workflow}\n${given}`);
   const { startsAtMs, generation } = await deps.store.limitedStarts.readThrottle(key);
   const nowMs = deps.clock.nowMs();
-  // Never before the last one: a clock may be behind that of another process.
-  const freeAtMs = Math.max((startsAtMs.at(-limit) ?? -Infinity) + periodMs(period), startsAtMs.at(-1) ?? 0);
+  const freeAtMs = (startsAtMs.at(-limit) ?? -Infinity) + periodMs(period);
   if (freeAtMs > nowMs && whenExceeded === 'refuse')
     throw new Refused('START_THROTTLED', `workflow "${workflow}" starts at most ${limit} runs in its period`, {
       details: { retryAtMs: freeAtMs, retryAfterMs: freeAtMs - nowMs },
     });
-  const startAtMs = Math.max(nowMs, freeAtMs);
+  // Never before the last one: a clock may be behind that of another process.
+  const startAtMs = Math.max(nowMs, freeAtMs, startsAtMs.at(-1) ?? 0);
   return { startAtMs, throttle: { key, state: { startsAtMs: [...startsAtMs, startAtMs].slice(-limit), generation } } };
 }
 

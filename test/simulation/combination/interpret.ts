@@ -2,12 +2,9 @@ import type { JsonValue } from '../../../lib/base/json.js';
 import type { Duration } from '../../../lib/base/time.js';
 import type { WorkflowContext } from '../../../lib/workflow/context.js';
 import type { StepContext } from '../../../lib/workflow/step-options.js';
-import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
-import type { FlowControl } from '../../../lib/workflow/flow-control.js';
+import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import type { Telling } from './telling.js';
-import type { Limits } from './limits.js';
-import type { Flow, Program, SomeProgram, StepProgram } from './program.js';
-import type { Case } from './timetable.js';
+import type { Program, SomeProgram, StepProgram } from './program.js';
 
 /** The world in which programs run, as they see it. */
 export interface Stage {
@@ -29,8 +26,6 @@ export interface StepHandle {
   gaveUp: (() => void) | undefined;
 }
 
-const kidName = 'kid';
-
 /** The input of a start. */
 export interface Input {
   readonly round: number;
@@ -40,73 +35,8 @@ export interface Input {
   readonly n?: string;
 }
 
-/** Creates the workflows of a case; `patched`: the later version of their code. */
-export function workflowsOf(
-  { flows, limits }: Pick<Case, 'flows' | 'limits'>,
-  stage: () => Stage,
-  patched: boolean,
-): readonly AnyWorkflow[] {
-  const kidLane = limits?.kids === undefined ? {} : { concurrency: { key: () => 'kids', whenBusy: limits.kids } };
-  const kid = workflowOf(kidName, flows.kid, { stage, patched, control: kidLane });
-  const main = workflowOf('main', flows.main, { stage, patched, kid });
-  if (limits === undefined) return [main, kid];
-  return [main, kid, workflowOf('limited', limits.flow, { stage, patched, kid, control: controlOf(limits) })];
-}
-
-function controlOf({ whenBusy, throttle, debounce }: Limits): FlowControl<Input> {
-  const key = ({ lane }: Input): string | undefined => lane;
-  return {
-    ...(whenBusy === undefined ? {} : { concurrency: { key, whenBusy } }),
-    ...(throttle === undefined
-      ? {}
-      : {
-          throttle: {
-            limit: throttle.limit,
-            period: seconds(throttle.period),
-            whenExceeded: throttle.whenExceeded,
-            ...(throttle.perLane ? { key } : {}),
-          },
-        }),
-    ...(debounce === undefined
-      ? {}
-      : { debounce: { key, period: seconds(debounce.period), maxWait: seconds(debounce.maxWait) } }),
-  };
-}
-
-interface Scene {
-  readonly stage: () => Stage;
-  readonly patched: boolean;
-  readonly kid?: AnyWorkflow;
-  readonly control?: FlowControl<Input>;
-}
-
-function workflowOf(name: string, flow: Flow, { stage, patched, kid, control = {} }: Scene): AnyWorkflow {
-  return defineWorkflow<Input>({
-    name,
-    ...control,
-    run: async (ctx, input) => {
-      const telling = stage().open(ctx.runId, input);
-      const script = new Script(stage(), telling, patched, kid);
-      const { round } = input;
-      ctx.onQuery('round', () => round);
-      let result: JsonValue;
-      try {
-        result = await script.run(ctx, flow.body);
-      } catch (error) {
-        if (!flow.catches || !isCancel(error)) throw error;
-        result = 'caught';
-      }
-      // A last request that is refused at once has been refused after these microtasks.
-      for (let turns = 0; turns < 20; turns++) await Promise.resolve();
-      telling.returned();
-      if (round < flow.rounds) return ctx.continueAsNew({ ...input, round: round + 1 });
-      return result;
-    },
-  });
-}
-
 /** Runs a program as an author would have written it, and records what the engine has promised it. */
-class Script {
+export class Script {
   readonly #stage: Stage;
   readonly #telling: Telling;
   readonly #patched: boolean;
@@ -342,9 +272,9 @@ class Script {
   #inner = 0;
 }
 
-const seconds = (count: number): Duration => ({ seconds: count });
+export const seconds = (count: number): Duration => ({ seconds: count });
 
-function isCancel(error: unknown): boolean {
+export function isCancel(error: unknown): boolean {
   return (error as { code?: unknown } | undefined)?.code === 'RUN_CANCELLED';
 }
 

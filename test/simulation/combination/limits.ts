@@ -40,7 +40,7 @@ export interface DeliveryRequest {
   readonly to?: string;
 }
 
-const flowBoundMax = 600;
+const flowBoundMax = 400;
 
 export function drawLimits(dice: Dice): Limits {
   const whenBusy = dice.chance(0.85) ? dice.pick(['queue', 'queue', 'replace', 'refuse'] as const) : undefined;

@@ -604,7 +604,8 @@ export class Oracles {
         this.#fail(isHandedOn ? 'signal-read-twice' : 'signal-not-handed-on', inboxId.slice(0, 40));
       if (kind === 'cancel' && told.heard === 0 && !isHandedOn)
         this.#fail('cancel-lost', `run ${short(runId)} was asked to cancel and went on as a new run`);
-      if (kind === 'cancel' && told.heard > 0 && isHandedOn && this.#cancelsOf(book) === 1)
+      const isAskedAnew = inboxId === 'cancel-replaced' && this.starts.isReplaced(chain);
+      if (kind === 'cancel' && told.heard > 0 && isHandedOn && !isAskedAnew && this.#cancelsOf(book) === 1)
         this.#fail('cancel-heard-twice', `run ${short(runId)}`);
     }
   }

@@ -1,5 +1,5 @@
 // `npm run simulate -- --seeds 5000`: runs the simulator of combinations, for as long as you like, on two processes.
-// Without arguments it runs the tests of all simulators; `SIM_SEEDS` and `SIM_FIRST` choose their seeds.
+// `--help` lists its options. Without arguments it runs the tests of all simulators; `SIM_SEEDS` and `SIM_FIRST` choose their seeds.
 
 import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +17,7 @@ const out = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     shrink: { type: 'string' },
     budget: { type: 'string', default: '20' },
     seeds: { type: 'string', default: '200' },
@@ -31,8 +32,24 @@ const { values } = parseArgs({
   },
 });
 
+const help = `npm run simulate: the tests of all simulators. SIM_SEEDS and SIM_FIRST choose their seeds.
+npm run simulate -- <options>: the simulator of combinations. Exits with 1 if a seed breaks a promise.
+
+  --seeds <n>      Number of seeds. Default: 200
+  --first <seed>   First of them. Default: 1
+  --for <s>        Begins no further seed after this many seconds. Default: no limit
+  --workers <n>    Number of processes. Default: 2
+  --only <kind>    Reports this kind of violation only
+  --no-shrink      Does not reduce the first case of each kind
+  --budget <s>     Seconds to reduce a case in. Default: 20
+  --show <seed>    Prints the case of a seed and runs it
+  --shrink <seed>  Reduces the case of a seed; --only names the kind of violation
+  --trace          With --show and --shrink: prints what the processes do
+  -h, --help       Prints this`;
+
 if (process.argv.length === 2)
   process.exitCode = spawnSync('npx', ['vitest', 'run', 'test/simulation'], { stdio: 'inherit' }).status ?? 1;
+else if (values.help) out(help);
 else if (values.worker) await work();
 else if (values.shrink !== undefined) await showSmaller(Number(values.shrink), values.only ?? '');
 else if (values.show !== undefined) await show(Number(values.show));

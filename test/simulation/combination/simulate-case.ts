@@ -22,16 +22,16 @@ import { World, type Deviation } from '../world.js';
 import { isEnded, short, type Book } from './book.js';
 import { Dice } from './dice.js';
 import { hookSecret, hooksOf, send } from './deliveries.js';
-import { workflowsOf, type Input, type Stage, type Work } from './interpret.js';
+import type { Input, Stage, Work } from './interpret.js';
+import { workflowsOf } from './workflows.js';
 import { repeat, startLimited } from './start-limited.js';
+import { drawMore, laneBoundMax } from './more.js';
 import { noticeMs, Oracles } from './oracles.js';
 import { tools } from './program.js';
 import { Telling, type Told } from './telling.js';
 import {
   drawCase,
-  drawMore,
   flowBound,
-  laneBoundMax,
   operationKinds,
   type Case,
   type Entry,
@@ -414,8 +414,14 @@ class Simulation implements Stage {
     if (request.what === 'startLimited' || request.what === 'deliver') {
       const { starts } = this.#oracles;
       const on = request.what === 'startLimited' ? request.on : 'limited';
-      if (hasCode(error, 'CONCURRENCY_KEY_BUSY')) return void starts.onBusy({ ...request, on }, begunAtMs);
-      if (hasCode(error, 'START_THROTTLED')) return void starts.onThrottled(request.lane, begunAtMs);
+      if (hasCode(error, 'CONCURRENCY_KEY_BUSY')) {
+        starts.onBusy({ ...request, on }, begunAtMs);
+        return;
+      }
+      if (hasCode(error, 'START_THROTTLED')) {
+        starts.onThrottled(request.lane, begunAtMs);
+        return;
+      }
       // The version without the workflows has no hooks either; and a clock that far ahead finds a signature too old.
       if (hasCode(error, 'UNAUTHORIZED') && (this.#case.deploy?.kind === 'missing' || this.#case.skews.length > 0))
         return;

@@ -111,7 +111,9 @@ export class StartOracles {
       this.#fail('newest-replaced', `run ${short(head.runId)}`);
   }
 
-  #act({ runId, input }: RunHead): void {
+  #act({ runId, input, id }: RunHead): void {
+    // A start under an id has no idempotency key.
+    if (id !== undefined) return;
     const { n } = (input ?? {}) as Partial<Input>;
     if (n === undefined) return;
     if (this.#acted.has(n)) this.#fail('start-acted-twice', `start ${n}, now in run ${short(runId)}`);
@@ -146,6 +148,11 @@ export class StartOracles {
     return this.#case.limits?.throttle?.perLane === true ? lane : '';
   }
 
+  /** Returns whether a newer run asks the runs of this chain to cancel, each of them anew. */
+  isReplaced(chain: Chain): boolean {
+    return this.#replaced.has(chain);
+  }
+
   // ----- from time to time -----
 
   /** Checks a run that has not ended; nothing has gone wrong since `sinceMs`, with clocks that far apart. */
@@ -162,6 +169,8 @@ export class StartOracles {
         this.#fail('not-replaced', `run ${short(runId)}, by run ${short(newer.runIds[0]!)}`);
     }
     if (place > 0 || state.seq > 0 || isHeld) return;
+    if (chain.accepted.some(({ kind, appliedAtMs }) => kind === 'cancel' && appliedAtMs < sinceMs))
+      this.#fail('cancel-late', `run ${short(runId)} waits in its lane`);
     const fromMs = Math.max(head.startAtMs ?? 0, this.#acceptedAtMs.get(chain)!);
     const areOver = this.#before(chain, lane).every(
       (other) => this.#hasEnded(other) && (this.#known.books.get(other.runIds.at(-1)!)?.endedAtMs ?? 0) < sinceMs,

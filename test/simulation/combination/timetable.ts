@@ -1,15 +1,6 @@
 import type { Deviation } from '../world.js';
 import type { Dice } from './dice.js';
-import {
-  drawDelivery,
-  drawLimitedStart,
-  drawLimits,
-  printDelivery,
-  printLimitedStart,
-  type DeliveryRequest,
-  type LimitedStart,
-  type Limits,
-} from './limits.js';
+import { printDelivery, printLimitedStart, type DeliveryRequest, type LimitedStart, type Limits } from './limits.js';
 import { boundOf, drawFlow, type Flow, type SignalName } from './program.js';
 
 /** The run that a request goes to: its position among all runs, in the order of their creation. */
@@ -166,53 +157,6 @@ export function drawCase(seed: number, dice: Dice): Case {
   };
 }
 
-/** Starts on `main` in a lane wait for one another, so only short ones are drawn. */
-export const laneBoundMax = 1_500;
-
-/** Adds to some cases what came later. Drawn from dice of its own, so that the rest of a case stays what it was. */
-export function drawMore(given: Case, dice: Dice): Case {
-  const limits = dice.chance(0.3) ? drawLimits(dice) : undefined;
-  const more: Entry[] = [];
-  const startKeys = ['k1', 'k2'];
-  if (limits !== undefined) {
-    const onMain = flowBound(given.flows.main) <= laneBoundMax;
-    const start = (): LimitedStart => {
-      const key = `L${startKeys.length}`;
-      startKeys.push(key);
-      return drawLimitedStart(dice, limits, { key, onMain });
-    };
-    for (let bunches = dice.int(1, 3); bunches > 0; bunches--) more.push(...drawBunch(dice, dice.int(2, 5), start));
-    for (let n = dice.int(0, 3); n > 0; n--) {
-      const requests = drawRequests(dice, dice.int(0, 100_000) / 1_000, start, true);
-      more.push(...requests.map((entry) => ('run' in entry ? { ...entry, run: dice.int(0, 8) } : entry)));
-    }
-  }
-  if (dice.chance(0.25)) {
-    let deliveries = 0;
-    const delivery = (): DeliveryRequest => drawDelivery(dice, `D${++deliveries}`, startKeys);
-    for (let bunches = dice.int(1, 2); bunches > 0; bunches--) more.push(...drawBunch(dice, dice.int(1, 4), delivery));
-  }
-  if (more.length === 0) return given;
-  const entries = [...given.entries, ...more].sort((a, b) => a.at - b.at);
-  return { ...given, entries, ...(limits === undefined ? {} : { limits }) };
-}
-
-/** Draws requests that come close together, some of them twice, at the same time or late. */
-function drawBunch(dice: Dice, count: number, draw: () => LimitedStart | DeliveryRequest): readonly Entry[] {
-  const after = dice.chance(0.25) ? drawMoment(dice) : undefined;
-  const base = after === undefined ? dice.int(0, dice.pick([4_000, 60_000])) / 1_000 : 0;
-  const near = dice.pick([0.03, 1, 5, 30]);
-  return Array.from({ length: count }, draw).flatMap((request) => {
-    const at = Math.round((base + (dice.int(0, 1_000) / 1_000) * near) * 1_000) / 1_000;
-    const again = dice.chance(0.35) ? dice.pick([[0], [0.02], [5], [0, 300], [60]]) : [];
-    return [0, ...again].map((later): Entry => ({
-      at: at + later,
-      ...(after === undefined ? {} : { after }),
-      ...request,
-    }));
-  });
-}
-
 export function flowBound({ body, rounds }: Flow): number {
   return boundOf(body) * (rounds + 1);
 }
@@ -335,13 +279,13 @@ function drawEntries(dice: Dice, hasSchedule: boolean): readonly Entry[] {
   return entries.sort((a, b) => a.at - b.at);
 }
 
-function drawMoment(dice: Dice): Moment {
+export function drawMoment(dice: Dice): Moment {
   const kind = dice.pick(['start', 'start', 'start', 'marker', 'commit', 'cleared'] as const);
   return { kind, nth: dice.pick([1, 1, 1, 2, 3, 5]) };
 }
 
 /** `isAimed`: at a moment that an end of the run is most likely to upset. */
-function drawRequests(dice: Dice, at: number, start: () => Request, isAimed: boolean): Entry[] {
+export function drawRequests(dice: Dice, at: number, start: () => Request, isAimed: boolean): Entry[] {
   const run = dice.pick([0, 0, 0, 0, 1, 2, 5]);
   const what = dice.weighed({
     start: 3,
