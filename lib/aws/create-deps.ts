@@ -53,6 +53,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       states: store.servers,
       log,
     }),
+    ...defined({ publicUrl: env.publicUrl }),
     ...defined({ bus: env.eventBus === undefined ? undefined : lazyEventBridge({ ...system, bus: env.eventBus }) }),
     metrics: createMetrics({ table: env.table, version: env.version, clock: system.clock }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),

@@ -17,6 +17,10 @@ export type MetricName =
    * for each request to a hook whose sender is not verified.
    */
   | 'PushAuthFailures'
+  /** 1 for each verified push of a server about its task. */
+  | 'PushesReceived'
+  /** 1 for each verified push about another task than that of its wait. */
+  | 'PushMismatches'
   /** 1 for each management request without the right bearer token. */
   | 'ManagementAuthFailures';
 

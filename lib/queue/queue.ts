@@ -33,6 +33,8 @@ export interface PollMessage {
   readonly dueAtMs?: EpochMs;
   /** Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. */
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs };
+  /** Set if a push said that the task has ended: replicas of its server may lag behind that, so reads follow soon. */
+  readonly saidEnded?: true;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

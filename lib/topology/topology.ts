@@ -112,6 +112,8 @@ export const metrics = {
     SweepLagMs: 'Milliseconds',
     BlockedRuns: 'Count',
     PushAuthFailures: 'Count',
+    PushesReceived: 'Count',
+    PushMismatches: 'Count',
     ManagementAuthFailures: 'Count',
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',

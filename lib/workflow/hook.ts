@@ -104,16 +104,20 @@ export function toHooks(
 /** A hook as plain JavaScript may define it. */
 type Unchecked = Partial<Omit<Hook, 'auth'>> & { readonly auth?: Partial<HookAuth> };
 
+/** Returns what is wrong with a proof, if anything; begins where the name of the field ends. */
+export function problemWithHookAuth({ scheme, secrets = [] }: Partial<HookAuth>): string | undefined {
+  if (!hookSchemes.includes(scheme)) return ' must come from githubWebhook() or the like';
+  if (secrets.length === 0 || secrets.length > secretsMax) return ` must have 1 to ${secretsMax} secrets`;
+  const problem = secrets.map(problemWithSource).find((found) => found !== undefined);
+  return problem === undefined ? undefined : `: ${problem}`;
+}
+
 function problemWithHook(
-  { auth: { scheme, secrets = [] } = {}, workflow, start, signal }: Unchecked,
+  { auth, workflow, start, signal }: Unchecked,
   workflows: ReadonlyMap<string, AnyWorkflow>,
 ): string | undefined {
-  if (!hookSchemes.includes(scheme)) return 'auth must come from githubWebhook() or the like';
-  if (secrets.length === 0 || secrets.length > secretsMax) return `auth must have 1 to ${secretsMax} secrets`;
-  for (const source of secrets) {
-    const problem = problemWithSource(source);
-    if (problem !== undefined) return `auth: ${problem}`;
-  }
+  const problem = problemWithHookAuth(auth ?? {});
+  if (problem !== undefined) return `auth${problem}`;
   if (workflow === undefined || !workflows.has(workflow.name))
     return 'workflow must be one of the workflows of the app';
   const given = [start, signal].filter((reaction) => reaction !== undefined);

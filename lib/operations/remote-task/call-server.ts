@@ -10,6 +10,7 @@ import type { OpenRemoteTask } from '../../history/run-state.js';
 import type { StartReply, StartRequest } from '../../remote/transport.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import { lostStart } from './look-for-task.js';
+import { pushRegistrationOf } from './push-registration.js';
 import { recordHandle } from './record-handle.js';
 import { callKeyOf } from '../../replay/call-key.js';
 import {
@@ -32,7 +33,10 @@ export async function callServer({ deps, start, target, token }: StartAttempt): 
       idempotencyKey: callKeyOf(deps, runId, command),
       answersQuestions: command.answersQuestions,
       ...continuationOf(wait, token),
-      ...defined({ untilMs: start.callUntilMs }),
+      ...defined({
+        untilMs: start.callUntilMs,
+        push: pushRegistrationOf(deps, command.server, { runId, waitId: wait.waitId }),
+      }),
     });
   const reply = await transport.adopt?.({ ...request, answersQuestions: command.answersQuestions });
   return (

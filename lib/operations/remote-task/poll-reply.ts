@@ -2,7 +2,14 @@ import { defined } from '../../base/defined.js';
 import { questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
-import { changedTtlMs, nextLookAtMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../../decide/poll.js';
+import {
+  changedTtlMs,
+  lookAgainAtMs,
+  nextLookAtMs,
+  nextPollAfterErrorMs,
+  nextPollAtMs,
+  pollHint,
+} from '../../decide/poll.js';
 import { changedQuestions, unseenQuestions } from '../../decide/questions.js';
 import { afterMissing, afterUnfit, type AfterBadRead } from '../../decide/bad-read.js';
 import type { Settlement, StartedToken, TokenRecord } from '../../history/records.js';
@@ -35,7 +42,9 @@ export async function takePollReply(
   switch (reply.kind) {
     case 'ended': {
       const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
-      return settlePolled(deps, token, { by: 'poll', outcome });
+      const settled = await settlePolled(deps, token, { by: 'poll', outcome });
+      if (settled === 'settled') await forgetPush(deps, token);
+      return settled;
     }
     case 'working': {
       const nowMs = deps.clock.nowMs();
@@ -48,6 +57,16 @@ export async function takePollReply(
     case 'missing':
     case 'unreadable':
       return recordFailedRead(read, reply, deps.clock.nowMs());
+  }
+}
+
+/** Has the push registration of an ended task deleted, if there is one: one request, whose failure does no harm. */
+async function forgetPush(deps: Deps, { runId, handle }: StartedToken): Promise<void> {
+  if (handle.pushConfigId === undefined) return;
+  try {
+    await deps.transports.get(handle.server).forgetPush?.(handle);
+  } catch (error) {
+    deps.log.warn('push registration not deleted', { runId, server: handle.server, error });
   }
 }
 
@@ -120,17 +139,19 @@ async function readOn(
     if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
     return;
   }
-  const count = (message.hop?.count ?? 0) + 1;
+  const hops = message.hop?.count ?? 0;
+  const { saidEnded } = message;
+  const soonAtMs = saidEnded === true ? lookAgainAtMs(nowMs, hops) : nextAtMs;
   // Only if the read at the end of the claim will not follow this one sooner than the server allows.
-  if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {
-    const hop = { count, claimedDueAtMs };
-    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
-  }
+  if (soonAtMs === undefined || soonAtMs + hintMs >= claimedDueAtMs || hops >= pollHopsMax) return;
+  const hop = { count: hops + 1, claimedDueAtMs };
+  const next: PollMessage = { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop };
+  await pollAt(deps, { ...next, ...defined({ saidEnded }) }, soonAtMs);
 }
 
 /** Counts a read that did not return the task's state, and settles the wait after too many. */
 async function recordFailedRead(
-  { deps, token, claimedDueAtMs }: ClaimedRead,
+  { deps, message: { saidEnded }, token, claimedDueAtMs }: ClaimedRead,
   reply: FailedRead,
   nowMs: EpochMs,
 ): Promise<'settled' | 'failed' | 'stale'> {
@@ -159,7 +180,8 @@ async function recordFailedRead(
     pollErrors,
     ...defined({ sightings }),
   });
-  if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+  const next: PollMessage = { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs, ...defined({ saidEnded }) };
+  if (recorded) await pollAt(deps, next, nextAtMs);
   return 'failed';
 }
 

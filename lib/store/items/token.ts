@@ -113,6 +113,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   lookUntilMs: optional(number),
   startedAtMs: optional(number),
   leftAtMs: optional(number),
+  pushedAtMs: optional(number),
   dueAtMs: optional(number),
   pollErrors: orElse(number, 0),
   pollHintMs: optional(number),
