@@ -3,22 +3,18 @@
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+export type { Concurrency, WhenBusy } from './workflow/concurrency.js';
 
 // Using `ctx` in a workflow.
+export type { Branch, ChildOptions, Saga, ScopeHandle, SomeResult, WorkflowContext } from './workflow/context.js';
 export type {
-  Branch,
-  ChildOptions,
   DurablePromise,
   ExternalOutcome,
   ExternalWait,
   Parsed,
-  Saga,
-  ScopeHandle,
   SignalOptions,
-  SomeResult,
   TokenOptions,
-  WorkflowContext,
-} from './workflow/context.js';
+} from './workflow/external-wait.js';
 export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
@@ -49,6 +45,10 @@ export type { AskPersonOptions } from './workflow/input.js';
 export type { InputHandler } from './workflow/context.js';
 export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
+
+// Following remote tasks.
+export type { ProgressHandler } from './workflow/context.js';
+export type { TaskProgress } from './history/task-trail.js';
 
 // Configuring an app: its servers, schedules and hooks.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
@@ -121,6 +121,7 @@ export type {
   InputRequiredEvent,
   LifecycleEvent,
   RemoteTaskEventFields,
+  RemoteTaskProgressedEvent,
   RemoteTaskSettledEvent,
   RemoteTaskStartedEvent,
   RunBlockedEvent,

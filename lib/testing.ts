@@ -9,7 +9,7 @@ export type { VirtualClock } from './testing/virtual-clock.js';
 // Servers that follow a script.
 export { scriptedServer } from './testing/scripted-server.js';
 export type { ScriptedServerHandle as ScriptedServer, ScriptedServerOptions } from './testing/scripted-server.js';
-export type { ScriptedQuestion, ScriptedTask } from './testing/scripted-task.js';
+export type { ScriptedQuestion, ScriptedState, ScriptedTask } from './testing/scripted-task.js';
 
 // Replaying recorded histories against the current code.
 export { replayHistory } from './testing/replay.js';

@@ -29,6 +29,7 @@ export const engineErrorCodes = [
   'SCHEDULE_NOT_FOUND',
   'RUN_ENDED',
   'RUN_EXISTS',
+  'CONCURRENCY_KEY_BUSY',
   'TOKEN_INVALID',
   'KEY_REUSED',
   // Configuration

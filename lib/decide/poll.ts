@@ -74,9 +74,12 @@ export function asPolled(token: StartedToken, saidEnded: boolean): StartedToken 
   return polled;
 }
 
-/** Returns when to read a task again that runs although a push said that it has ended; undefined: no sooner than due. */
-export function lookAgainAtMs(nowMs: EpochMs, looks: number): EpochMs | undefined {
-  return looks < looksAfterPush ? nowMs + 1_000 * 2 ** looks : undefined;
+/**
+ * Returns when to read a task again that runs although a push said that it has ended, after `looks` further reads:
+ * another replica of its server may not know of the end yet. Infinity: as usual.
+ */
+export function lookAgainAtMs(nowMs: EpochMs, looks: number): EpochMs {
+  return looks < looksAfterPush ? nowMs + 1_000 * 2 ** looks : Infinity;
 }
 
 /**

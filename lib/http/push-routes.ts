@@ -4,6 +4,7 @@ import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
 import { pushedWait, receivePush } from '../operations/requests/receive-push.js';
 import { checkLength, readBytes } from './read-body.js';
+import { noQueryIn } from './request-parts.js';
 
 // Handler of the route of pushes. `routes.ts` loads it at the first push.
 
@@ -12,6 +13,7 @@ const pushMaxBytes = 4 * 1024 * 1024;
 
 export async function receiveA2a(deps: Deps, context: Context): Promise<Response> {
   const wait = pushedWait(deps, context.req.param('pushToken') ?? '');
+  noQueryIn(context);
   const request = context.req.raw;
   checkLength(request, pushMaxBytes);
   checkJsonFamily(request.headers.get('content-type'));

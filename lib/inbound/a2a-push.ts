@@ -14,7 +14,7 @@ export interface PushedNews {
  * Reads the body of a push: the wrapper of 1.0 (`task`, `statusUpdate`, `artifactUpdate` or `message`), the bare object
  * of 0.3, or either in an envelope of JSON-RPC.
  */
-export function readPush(body: JsonValue): PushedNews {
+export function readPush(body: JsonObject): PushedNews {
   const came = unwrapped(body);
   if (came === undefined) return { says: 'other' };
   const { kind, object } = came;
@@ -39,8 +39,7 @@ const kinds: Readonly<Record<string, Unwrapped['kind']>> = {
 };
 
 /** Returns undefined if there is no known object, or more than one. */
-function unwrapped(body: JsonValue): Unwrapped | undefined {
-  if (!isJsonObject(body)) return undefined;
+function unwrapped(body: JsonObject): Unwrapped | undefined {
   if (body['jsonrpc'] !== undefined) {
     const { result = body['params'] } = body;
     return isJsonObject(result) && result['jsonrpc'] === undefined ? unwrapped(result) : undefined;

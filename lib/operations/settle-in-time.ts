@@ -1,5 +1,6 @@
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
+import type { Settling } from '../store/parts/tokens.js';
 import type { Deps } from './deps.js';
 import { timedOut } from '../decide/worker-start.js';
 
@@ -28,7 +29,7 @@ export function newSettlement(
 export async function settleInTime(
   deps: Deps,
   { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
-  settlement: Settlement,
+  settlement: Settling,
   unless?: 'handle' | 'form',
 ): Promise<Settled> {
   for (;;) {

@@ -59,6 +59,8 @@ export class RunStore {
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
+  /** For the parts that are loaded late, since few workflows need them. */
+  readonly table: Table;
   /** Partitions of the due index into which this process puts markers. */
   readonly dueShards: number;
 
@@ -80,6 +82,7 @@ export class RunStore {
     this.schedules = new Schedules(sharded);
     this.lists = new Lists(sharded);
     this.servers = new ServerStates(table);
+    this.table = sharded;
     this.dueShards = dueShards;
   }
 }

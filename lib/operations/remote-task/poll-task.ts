@@ -48,9 +48,9 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return takePollReply({ deps, message, token: polled, claimedDueAtMs }, await read(deps, token));
   });
   if (tried.kind === 'done') return tried.result;
-  // Within a claim the next read is due at its end anyway.
-  if (message.hop === undefined && !(await putOff(deps, message, { ...token, dueAtMs }, tried)))
-    await pokeAgain(deps, message);
+  // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
+  const isOwnClaim = message.hop !== undefined && message.hop.isAhead !== true;
+  if (!isOwnClaim && !(await putOff(deps, message, { ...token, dueAtMs }, tried))) await pokeAgain(deps, message);
   return 'held';
 }
 

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { defined } from '../../base/defined.js';
 import { EngineError, isEngineError } from '../../base/errors.js';
+import { isJsonObject } from '../../base/json.js';
 import { decodeUtf8 } from '../../base/body-text.js';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { type PushedNews, readPush } from '../../inbound/a2a-push.js';
@@ -111,7 +112,11 @@ function sha256(text: string): Buffer {
  * @throws EngineError `PAYLOAD_TOO_LARGE`, `INPUT_INVALID`
  */
 function newsIn(body: Uint8Array, isSigned: boolean): PushedNews | 'unread' {
-  if (body.length <= pushParsedMaxBytes) return readPush(parseBoundedJson(decodeUtf8(body)));
+  if (body.length <= pushParsedMaxBytes) {
+    const parsed = parseBoundedJson(decodeUtf8(body));
+    if (!isJsonObject(parsed)) throw new EngineError('INPUT_INVALID', 'the body must be an object');
+    return readPush(parsed);
+  }
   if (!isSigned) return 'unread';
   const message = `a signed push must have at most ${pushParsedMaxBytes} bytes`;
   throw new EngineError('PAYLOAD_TOO_LARGE', message, { details: { maxBytes: pushParsedMaxBytes } });

@@ -8,7 +8,7 @@ import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
-import { newHead, type StartRequest, type StartedRun } from './start-run.js';
+import { loadLanes, newHead, type StartRequest, type StartedRun } from './start-run.js';
 import { wakeRun } from '../wake.js';
 
 export interface NamedStartRequest extends Omit<StartRequest, 'key'> {
@@ -58,15 +58,23 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       id,
       ...defined({ afterRunId: replacedRunId }),
     });
-    if (
-      await deps.store.names.createRun(head, deps.random.hex(16), { nameKey, generation: pointer?.generation ?? 0 })
-    ) {
+    if (await createNamed(deps, head, { nameKey, generation: pointer?.generation ?? 0 })) {
       if (replacedRunId !== undefined) await terminateReplaced(deps, replacedRunId);
       await wakeRun(deps, head.runId);
       return { runId: head.runId, deduplicated: false };
     }
   }
   throw new EngineError('STORE_UNAVAILABLE', 'too many concurrent starts with one id');
+}
+
+async function createNamed(
+  deps: Deps,
+  head: RunHead,
+  name: { readonly nameKey: string; readonly generation: number },
+): Promise<boolean> {
+  if (head.lane === undefined) return deps.store.names.createRun(head, deps.random.hex(16), name);
+  const { putInLane } = await loadLanes();
+  return (await putInLane(deps, head, { name: { key: name.nameKey, generation: name.generation } })) === 'created';
 }
 
 /** Returns the run that an id points to, or its last successor. @throws EngineError `RUN_NOT_FOUND` */

@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
+import { lazy } from '../../base/lazy.js';
 import { canonicalJson, cutUtf8, toJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import {
@@ -14,12 +15,15 @@ import {
 import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
 import { validate, type Validated, textOfIssues } from '../../base/validate.js';
-import type { RunHead } from '../../history/records.js';
+import type { InboxRecord, RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
 import { deliver } from './inbox.js';
 import { signalRecord, type SignalRequest } from './signal-run.js';
 import { wakeRun } from '../wake.js';
+
+/** Loads what starts in lanes need: most workflows have none. */
+export const loadLanes = lazy(() => import('./start-in-lane.js'));
 
 /** Longest delay of a start. */
 const startDelayMaxMs = 365 * 24 * 3_600_000;
@@ -35,6 +39,11 @@ export interface StartRequest {
   readonly delayMs?: number;
   /** The run fails with `RUN_TIMED_OUT` unless it ends within this time from its start. */
   readonly timeoutMs?: number;
+  /**
+   * Runs of one workflow with the same concurrency key are never under way at the same time. Refused for a workflow
+   * that computes its own.
+   */
+  readonly concurrencyKey?: string;
   /** Shown in lists and filtered by: at most 10, names of at most 64 characters, values of at most 256. */
   readonly tags?: Readonly<Record<string, string>>;
 }
@@ -70,10 +79,17 @@ async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDi
   const known = request.key === undefined ? undefined : await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
   const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
-  const { created, head: found } = await deps.store.heads.create(head, deps.random.hex(16));
-  if (!created) return sameStart(found, sentDigest);
+  const found = await createRun(deps, head);
+  if (found !== undefined) return sameStart(found, sentDigest);
   await wakeRun(deps, runId);
   return { runId, deduplicated: false };
+}
+
+/** Puts the head of a run, in its lane if it has one. Returns the head that exists if it was put before. */
+export async function createRun(deps: Deps, head: RunHead): Promise<RunHead | undefined> {
+  if (head.lane !== undefined) return (await loadLanes()).createInLane(deps, head);
+  const { created, head: found } = await deps.store.heads.create(head, deps.random.hex(16));
+  return created ? undefined : found;
 }
 
 /**
@@ -92,21 +108,31 @@ export async function startOrSignal(
   let known = await deps.store.heads.read(runId);
   if (known === undefined) {
     const head = await newHead(deps, { ...request, runId, sentDigest });
-    const { created, head: found } = await deps.store.heads.createWithSignal(head, deps.random.hex(16), signal);
-    if (created) {
+    known = await createWithSignal(deps, head, signal);
+    if (known === undefined) {
       await wakeRun(deps, runId);
       return { runId, deduplicated: false };
     }
-    known = found;
   }
-  if (known !== undefined) sameStart(known, sentDigest);
+  sameStart(known, sentDigest);
   if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
   throw new EngineError('RUN_ENDED', 'the run with this key has ended and takes no signal');
 }
 
+async function createWithSignal(deps: Deps, head: RunHead, signal: InboxRecord): Promise<RunHead | undefined> {
+  if (head.lane !== undefined) return (await loadLanes()).createInLane(deps, head, { signal });
+  const { created, head: found } = await deps.store.heads.createWithSignal(head, deps.random.hex(16), signal);
+  return created ? undefined : found;
+}
+
 /** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */
-function startDigest(deps: Deps, { workflow, input, tags, delayMs, timeoutMs }: StartRequest): string {
-  const sent = { input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null };
+function startDigest(deps: Deps, request: StartRequest): string {
+  const { workflow, input, tags, delayMs, timeoutMs, concurrencyKey } = request;
+  const sent = {
+    ...{ input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null },
+    // Left out if undefined, so that the digests of earlier versions stay.
+    ...defined({ concurrencyKey }),
+  };
   return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
 }
 
@@ -136,6 +162,7 @@ export async function newHead(
   }
   const input = await validInput(deps, workflow, request.input);
   const { id, key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
+  const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
   if (tags !== undefined) checkTags(tags);
   const nowMs = deps.clock.nowMs();
   const startAtMs = request.delayMs === undefined ? undefined : nowMs + checkDelay(request.delayMs);
@@ -152,6 +179,7 @@ export async function newHead(
       key,
       sentDigest,
       afterRunId,
+      lane: concurrencyKey === undefined ? undefined : { key: concurrencyKey },
       startAtMs,
       deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),
       parent,
@@ -165,6 +193,19 @@ export async function newHead(
     // Guards the first wake.
     dueAtMs: startAtMs ?? nowMs,
   };
+}
+
+/** @throws EngineError `INPUT_INVALID` */
+function concurrencyKeyOf(
+  { name, concurrency }: AnyWorkflow,
+  input: JsonValue | undefined,
+  given: string | undefined,
+): string | undefined {
+  if (concurrency !== undefined && given !== undefined)
+    throw new EngineError('INPUT_INVALID', `workflow "${name}" computes its concurrency keys: a start takes none`);
+  const key = concurrency === undefined ? given : concurrency.key(input);
+  if (key !== undefined) checkName(key, 'a concurrency key', { maxBytes: idempotencyKeyMaxBytes });
+  return key;
 }
 
 function deadline(startAtMs: EpochMs, timeoutMs: number): EpochMs {

@@ -46,6 +46,8 @@ export async function startNextRun(
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
     ...defined({ id: head.id, key: head.key, tags: head.tags }),
+    // It takes over the place of this one, which has seen that those before it had ended.
+    ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

@@ -23,6 +23,8 @@ export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionO
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
 /** Key of the pointer from a caller's id to a run. */
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
+/** Key of the pointer to the last run of a lane. */
+export const laneKey = (lane: string): Key => ({ pk: `lane#${lane}`, sk: headSk });
 /** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 

@@ -72,6 +72,10 @@ export const itemLimits = {
     laterRunId: id,
     sentDigest: text(64),
     inputError: payload(16 * KiB),
+    concurrencyKey: text(idempotencyKeyMaxBytes),
+    laneAfterRunId: id,
+    laneReplaces: number,
+    laneNextRunId: id,
     failedTurns: number,
     failedTurnCause: word,
     failedTurnAtMs: number,
@@ -127,6 +131,9 @@ export const itemLimits = {
     questionsRecorded: number,
     questionsRound: number,
     questionsTaken: number,
+    trail: payload(9 * KiB),
+    followsProgress: number,
+    progressTaken: number,
     sighted: word,
     sightings: number,
     sightedAtMs: number,
@@ -140,6 +147,8 @@ export const itemLimits = {
   },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
+  /** Pointer to the last run of a lane. */
+  lane: { ...common, runId: id, generation: number },
   schedule: {
     ...common,
     revision: number,
@@ -184,6 +193,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(tokenPrefix)) return 'token';
   }
   if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('lane#')) return 'lane';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

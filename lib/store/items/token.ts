@@ -5,6 +5,7 @@ import type { Question } from '../../history/question.js';
 import type { LongStepRecord, RemoteCancel, Settlement, TokenOutcome } from '../../history/records.js';
 import type { TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { BadReads } from '../../history/remote-end.js';
+import type { TaskTrail } from '../../history/task-trail.js';
 import type { Item } from '../table.js';
 import { type Attributes, type Field, fields, flag, group, named, number } from './fields.js';
 import { optional, orElse, payload, text, word } from './fields.js';
@@ -108,6 +109,9 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   handle: optional(payload<RemoteTaskHandle>()),
   answersQuestions: flag,
   questions: optional(questions),
+  trail: optional(payload<TaskTrail>()),
+  followsProgress: flag,
+  progressTaken: optional(number),
   form: optional(payload<Question>()),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),

@@ -5,6 +5,7 @@ import { endingMutants } from './ending.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
+import { lanesMutants } from './lanes.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
@@ -43,6 +44,7 @@ export const mutants: readonly Mutant[] = [
   ...freshMutants,
   ...itemsMutants,
   ...jobsMutants,
+  ...lanesMutants,
   ...namesMutants,
   ...remoteMutants,
   ...requestsMutants,
@@ -833,8 +835,8 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs)',
-        replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
+        find: 'message.hop === undefined ? await claim(deps, polled, dueAtMs)',
+        replace: 'message.hop === undefined ? claimUntilMs(polled, deps.clock.nowMs())',
       },
     ],
     caughtBy: rules('waking', 'poll claims before it reads'),
@@ -857,9 +859,7 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-keeps-settlement-to-itself',
     rule: '... also when the claim finds it',
     file: pollTask,
-    edits: [
-      { find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' },
-    ],
+    edits: [{ find: "await wakeRunFor(deps, runId, { waitId }); return 'settled';", replace: "return 'settled';" }],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
   },
 

@@ -123,7 +123,6 @@ describe('a push about another task', () => {
       'an envelope in an envelope',
       (taskId) => ({ jsonrpc: '2.0', result: { jsonrpc: '2.0', result: { id: taskId } } }),
     ],
-    ['a list', (taskId) => [{ task: { id: taskId } }]],
   ];
   it.each(bodies)('by %s: accepted, counted, and nothing is read', async (_, body) => {
     const world = await aPushedTask();
