@@ -10,6 +10,7 @@ import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { pushesMutants } from './pushes.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -47,6 +48,7 @@ export const mutants: readonly Mutant[] = [
   ...lanesMutants,
   ...namesMutants,
   ...remoteMutants,
+  ...pushesMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,

@@ -83,6 +83,9 @@ export async function aPushedTask(options: A2aAgentOptions = {}): Promise<PushWo
     const { statusCode, body: answer } = await handle(event);
     return { status: statusCode ?? 0, body: answer ?? '' };
   };
-  const pokes = () => world.queues.work.receive(10).map(({ body }) => JSON.parse(body) as PollMessage);
+  const pokes = () => {
+    const received = world.queues.work.receive(10).map(({ body }) => JSON.parse(body) as PollMessage);
+    return received.filter(({ dueAtMs }) => dueAtMs === undefined);
+  };
   return Object.assign(world, { runId, taskId, token, secret, push, pokes, counts });
 }
