@@ -39,6 +39,10 @@ describe('the secret of a call', () => {
     ['under another name', ({ secret: own }) => ({ headers: { 'x-notification-token': own } })],
     ['twice in one header', ({ secret: own }) => ({ headers: { 'x-a2a-notification-token': `${own},${own}` } })],
     ['twice as bearer token', ({ secret: own }) => ({ headers: { authorization: `Bearer ${own}, Bearer ${own}` } })],
+    [
+      'that is the MAC of the address',
+      ({ token }) => ({ headers: { authorization: `Bearer ${token.split('.')[3]}` } }),
+    ],
     ['that is the push token', ({ token }) => ({ headers: { authorization: `Bearer ${token}` } })],
     [
       'that is the settle token',

@@ -14,7 +14,7 @@ import { aWorld, type World } from './world.js';
 
 export const values: Record<string, string | undefined> = {};
 
-const quotes = defineWorkflow({
+export const quotes = defineWorkflow({
   name: 'quotes',
   run: (ctx) => ctx.callRemoteTask({ server: 'agent', skill: 'quote', timeout: { hours: 100 } }),
 });

@@ -127,8 +127,9 @@ describe('the registration of pushes', () => {
 
   it('is named in no error and no log', async () => {
     const peer = await pushing();
-    peer.answer = (_request, response) => {
-      json(response, { error: `no ${push.secret} at ${url}` }, 400);
+    peer.answer = (request, response) => {
+      const error = { code: -32602, message: `no ${push.secret} at ${url}` };
+      json(response, { jsonrpc: '2.0', id: request.body.id, error });
     };
     const reply = await peer.transport().start({ ...start, push });
     expect(reply).toMatchObject({ kind: 'refused' });
