@@ -2,8 +2,9 @@ import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
-import { type Hook, type HookAuth, type HookConfig, problemWithHookAuth, toHooks } from './hook.js';
+import { type Hook, type HookConfig, toHooks } from './hook.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
+import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
@@ -24,6 +25,11 @@ export interface ServerOptions {
    * loopback.
    */
   readonly allowPrivateAddresses?: boolean;
+  /**
+   * Proof that a relay needs, besides the token, to settle a wait for a task of this server; of a list, any is enough.
+   * Default: the token is enough.
+   */
+  readonly relayAuth?: HookAuth | readonly HookAuth[];
 }
 
 /** Revisions of MCP that have tasks. */
@@ -168,6 +174,8 @@ export function defineApp<
     checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
+    const relayProblem = server.relayAuth === undefined ? undefined : problemWithHookAuths(server.relayAuth);
+    if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);
     checkProtocol(`servers.${name}`, server);
   }
   return {
@@ -253,7 +261,6 @@ function checkProtocol(field: string, server: ServerConfig): void {
 const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 const extensionsMax = 16;
 const pushModes = ['auto', 'never'] as const;
-const pushAuthsMax = 4;
 
 function checkAgent(field: string, config: A2aAgentConfig): void {
   const { url, card, allowedHosts = [], extensions = [] } = config;
@@ -278,17 +285,8 @@ function checkPush(field: string, config: A2aAgentConfig): void {
   const { push = 'auto' } = config;
   if (!(pushModes as readonly unknown[]).includes(push))
     throw invalid(`${field}.push must be ${pushModes.join(' or ')}, got ${JSON.stringify(push)}`);
-  const auths = pushAuthsOf(config);
-  if (auths?.length === 0 || (auths?.length ?? 0) > pushAuthsMax)
-    throw invalid(`${field}.pushAuth must be one proof, or a list of 1 to ${pushAuthsMax}`);
-  const problem = auths?.map(problemWithHookAuth).find((found) => found !== undefined);
-  if (problem !== undefined) throw invalid(`${field}.pushAuth${problem}`);
-}
-
-/** Returns the proofs that are required of an agent's pushes; undefined if the secret of the call is. */
-export function pushAuthsOf({ pushAuth }: Pick<A2aAgentConfig, 'pushAuth'>): readonly HookAuth[] | undefined {
-  if (pushAuth === undefined) return undefined;
-  return isList(pushAuth) ? pushAuth : [pushAuth];
+  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth);
+  if (problem !== undefined) throw invalid(`${field}.pushAuth: ${problem}`);
 }
 
 function toSchedules(

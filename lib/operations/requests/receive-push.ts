@@ -7,10 +7,10 @@ import { parseBoundedJson } from '../../base/bounded-json.js';
 import { type PushedNews, readPush } from '../../inbound/a2a-push.js';
 import { headerOf, type InboundRequest } from '../../inbound/request.js';
 import type { TokenRecord } from '../../history/records.js';
-import { pushAuthsOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
 import { pokeTask } from './poke-task.js';
-import { unauthorized, verifyProof } from './verify-delivery.js';
+import { takeProof } from './take-proof.js';
+import { unauthorized, type Verified, verifyDelivery } from './verify-delivery.js';
 
 /** Largest body of a push that is parsed. */
 export const pushParsedMaxBytes = 256 * 1024;
@@ -49,14 +49,15 @@ export function pushedWait(deps: Deps, pushToken: string): PushedWait {
  * `TOKEN_INVALID` if the wait is not there; `STORE_UNAVAILABLE` if it is our fault
  */
 export async function receivePush(deps: Deps, wait: PushedWait, request: InboundRequest): Promise<PushOutcome> {
-  const signed = await verifySender(deps, wait, request);
-  const news = newsIn(request.body, signed.includes(request.body));
+  const verified = await verifySender(deps, wait, request);
+  const news = newsIn(request.body, verified?.coversBody === true);
   const { runId, waitId, server } = wait;
   const token = await readToken(deps, wait);
   if (token?.server !== server) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (token.settlement !== undefined) return 'over';
   const { handle, pushedAtMs } = token;
-  if (news !== 'unread' && (news.taskId === undefined || (handle !== undefined && handle.taskId !== news.taskId))) {
+  const named = [verified?.jwt?.taskId, ...(news === 'unread' ? [] : [news.taskId ?? ''])];
+  if (named.some((taskId) => taskId !== undefined && isOther(taskId, handle))) {
     deps.metrics?.put('PushMismatches', 1);
     deps.log.warn('push names another task', { runId, waitId, server });
     return 'mismatch';
@@ -70,28 +71,33 @@ export async function receivePush(deps: Deps, wait: PushedWait, request: Inbound
   return 'poked';
 }
 
+/** Whether a push names another task than that of its wait, or none. Before the handle is stored, any may be the one. */
+function isOther(taskId: string, handle: TokenRecord['handle']): boolean {
+  return taskId === '' || (handle !== undefined && handle.taskId !== taskId);
+}
+
 /**
- * Returns the pieces of the request that the sender has signed; none if it sent a secret.
+ * Returns what is known of a sender that signs; undefined if it sent the secret. A proof that ends by itself and does not
+ * cover the body is good for one body: under it another one would be a stranger's.
  * @throws EngineError `UNAUTHORIZED`, `STORE_UNAVAILABLE`
  */
 async function verifySender(
   deps: Deps,
-  { server, secret }: PushedWait,
+  { runId, waitId, server, secret }: PushedWait,
   request: InboundRequest,
-): Promise<readonly unknown[]> {
+): Promise<Verified | undefined> {
   const config = deps.app.servers[server];
-  const auths = config?.protocol === 'a2a' ? pushAuthsOf(config) : undefined;
-  if (auths === undefined) {
+  const pushAuth = config?.protocol === 'a2a' ? config.pushAuth : undefined;
+  if (pushAuth === undefined) {
     if (!hasSecret(request, secret)) throw unauthorized(deps);
-    return [];
+    return undefined;
   }
-  const proofs = await Promise.allSettled(
-    auths.map((auth) => verifyProof(deps, auth, request, `the pushes of "${server}"`)),
-  );
-  const claim = proofs.find((proof) => proof.status === 'fulfilled' && proof.value !== undefined);
-  if (claim?.status === 'fulfilled' && claim.value !== undefined) return claim.value.signed;
-  for (const proof of proofs) if (proof.status === 'rejected') throw proof.reason as Error;
-  throw unauthorized(deps);
+  const verified = await verifyDelivery(deps, pushAuth, request, `the pushes of "${server}"`);
+  if (!verified.coversBody) {
+    const bodyDigest = createHash('sha256').update(request.body).digest('hex');
+    await takeProof(deps, verified, `push ${runId}.${waitId} ${bodyDigest}`);
+  }
+  return verified;
 }
 
 /** Senders of A2A echo the secret in one of these; a header that came twice has no value. */

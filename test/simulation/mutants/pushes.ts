@@ -49,7 +49,7 @@ export const pushesMutants: readonly Mutant[] = [
     rule: 'an agent that signs its pushes must sign them all',
     file: receivePush,
     edits: [
-      { find: 'if (auths === undefined) {', replace: 'if (auths === undefined || hasSecret(request, secret)) {' },
+      { find: 'if (pushAuth === undefined) {', replace: 'if (pushAuth === undefined || hasSecret(request, secret)) {' },
     ],
     caughtBy: spoofing('a push that an agent signs does not come with the secret'),
   },
@@ -57,7 +57,7 @@ export const pushesMutants: readonly Mutant[] = [
     name: 'push-of-another-task',
     rule: 'a push must name the task of its wait',
     file: receivePush,
-    edits: [{ find: '(handle !== undefined && handle.taskId !== news.taskId)', replace: 'false' }],
+    edits: [{ find: '(handle !== undefined && handle.taskId !== taskId)', replace: 'false' }],
     caughtBy: spoofing('a push about another task'),
   },
   {
