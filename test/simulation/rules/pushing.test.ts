@@ -41,7 +41,9 @@ class Task {
         return this.reply;
       },
       admit: async () => (await this.before()) ?? { kind: 'admitted', leave: async () => undefined },
-      forgetPush: async () => void this.forgotten++,
+      forgetPush: async () => {
+        this.forgotten++;
+      },
     };
     this.#deps = {
       ...createTestApp(anApp(aFlow(async () => undefined))).deps,
@@ -50,8 +52,9 @@ class Task {
       clock: { nowMs: () => at(this.nowS) },
       queues: {
         sendTurn: async () => undefined,
-        sendWork: async (message, delayMs) =>
-          void (message.kind === 'poll' && this.sent.push({ message, delayS: delayMs / 1_000 })),
+        sendWork: async (message, delayMs) => {
+          if (message.kind === 'poll') this.sent.push({ message, delayS: delayMs / 1_000 });
+        },
         sendStep: async () => undefined,
         sendStart: async () => undefined,
       },
