@@ -71,6 +71,7 @@ export type {
   ServerConfig,
   ServerOptions,
 } from './workflow/app.js';
+export type { Tracing, TracingParts, TracingSetup } from './workflow/tracing.js';
 export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
 export type { ServerLimits } from './workflow/server-limits.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';

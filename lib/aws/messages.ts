@@ -57,7 +57,8 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPoll({ runId, waitId, server, dueAtMs, hop, saidEnded }: JsonObject): PollMessage | undefined {
+function toPoll(fields: JsonObject): PollMessage | undefined {
+  const { runId, waitId, server, dueAtMs, hop, saidEnded, traceparent } = fields;
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
   if (server !== undefined && !isText(server)) return undefined;
@@ -67,8 +68,12 @@ function toPoll({ runId, waitId, server, dueAtMs, hop, saidEnded }: JsonObject):
     kind: 'poll',
     runId,
     waitId,
-    // A hint only.
-    ...defined({ server, dueAtMs, hop: knownHop, saidEnded: saidEnded === true ? true : undefined }),
+    ...defined({
+      ...{ server, dueAtMs, hop: knownHop },
+      // Hints only.
+      saidEnded: saidEnded === true ? true : undefined,
+      traceparent: isText(traceparent) ? traceparent : undefined,
+    }),
   };
 }
 

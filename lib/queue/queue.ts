@@ -38,6 +38,8 @@ export interface PollMessage {
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs; readonly isAhead?: true };
   /** Set if a push said that the task has ended: replicas of its server may lag behind that, so reads follow soon. */
   readonly saidEnded?: true;
+  /** W3C trace context of the push that asked for the read; its span is linked to that. */
+  readonly traceparent?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import { configName } from './config-name.js';
@@ -8,6 +9,7 @@ import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
+import type { Tracing } from './tracing.js';
 
 export { secret } from './server-auth.js';
 
@@ -130,6 +132,8 @@ export interface AppConfig<
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
   /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
+  /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
+  readonly tracing?: Tracing;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -141,6 +145,7 @@ export interface App {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
+  readonly tracing?: Tracing;
 }
 
 /**
@@ -168,6 +173,9 @@ export function defineApp<
     workflows.set(workflow.name, workflow);
   }
   const servers = config.servers ?? {};
+  const { tracing } = config;
+  if (tracing !== undefined && typeof tracing !== 'function')
+    throw invalid('tracing must be a function that returns a tracer provider');
   for (const [name, server] of Object.entries(servers)) {
     if (!configName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
@@ -184,6 +192,7 @@ export function defineApp<
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
+    ...defined({ tracing }),
   };
 }
 

@@ -50,7 +50,18 @@ export function pushedWait(deps: Deps, pushToken: string): PushedWait {
  */
 export async function receivePush(deps: Deps, wait: PushedWait, request: InboundRequest): Promise<PushOutcome> {
   const verified = await verifySender(deps, wait, request);
-  const news = newsIn(request.body, verified?.coversBody === true);
+  const outcome = await takeNews(deps, wait, request, verified);
+  deps.metrics?.put('PushesReceived', 1, { result: outcome });
+  return outcome;
+}
+
+async function takeNews(
+  deps: Deps,
+  wait: PushedWait,
+  { body, atMs }: InboundRequest,
+  verified: Verified | undefined,
+): Promise<PushOutcome> {
+  const news = newsIn(body, verified?.coversBody === true);
   const { runId, waitId, server } = wait;
   const token = await readToken(deps, wait);
   if (token?.server !== server) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
@@ -58,12 +69,10 @@ export async function receivePush(deps: Deps, wait: PushedWait, request: Inbound
   const { handle, pushedAtMs } = token;
   const named = [verified?.jwt?.taskId, ...(news === 'unread' ? [] : [news.taskId ?? ''])];
   if (named.some((taskId) => taskId !== undefined && isOther(taskId, handle))) {
-    deps.metrics?.put('PushMismatches', 1);
     deps.log.warn('push names another task', { runId, waitId, server });
     return 'mismatch';
   }
-  deps.metrics?.put('PushesReceived', 1);
-  if (pushedAtMs === undefined) await deps.store.polls.notePush(runId, waitId, request.atMs);
+  if (pushedAtMs === undefined) await deps.store.polls.notePush(runId, waitId, atMs);
   const says = news === 'unread' ? 'other' : news.says;
   if (handle === undefined || says === 'working') return 'noted';
   const saidEnded = says === 'ended' ? true : undefined;

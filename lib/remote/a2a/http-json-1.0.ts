@@ -44,8 +44,8 @@ export function httpJsonCall(
   });
   switch (operation.kind) {
     case 'send': {
-      const { idempotencyKey, overStream } = operation;
-      const key = { 'idempotency-key': idempotencyKey };
+      const { idempotencyKey, traceparent, overStream } = operation;
+      const key = { 'idempotency-key': idempotencyKey, ...defined({ traceparent }) };
       if (overStream !== true) return post('/message:send', sendParams10(operation), key);
       return firstEventOf(post('/message:stream', sendParams10(operation), { ...key, accept: eventsOrJson }));
     }

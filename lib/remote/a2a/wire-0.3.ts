@@ -20,10 +20,14 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
   });
   switch (operation.kind) {
     case 'send': {
-      const { idempotencyKey, overStream } = operation;
+      const { idempotencyKey, traceparent, overStream } = operation;
       const [method, accept] =
         overStream === true ? ['message/stream', eventsOrJson] : ['message/send', 'application/json'];
-      return call(method, sendParams(operation), { accept, 'idempotency-key': idempotencyKey });
+      return call(method, sendParams(operation), {
+        accept,
+        'idempotency-key': idempotencyKey,
+        ...defined({ traceparent }),
+      });
     }
     case 'get':
       return call('tasks/get', { id: operation.taskId, historyLength: historyLengthOf(operation) });

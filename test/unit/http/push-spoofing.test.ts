@@ -133,7 +133,7 @@ describe('a push about another task', () => {
     const before = world.dump();
     expect(await world.push({ body: JSON.stringify(body(world.taskId)) })).toEqual({ status: 202, body: '' });
     await expectUntouched(world, before);
-    expect(world.counts).toEqual({ PushMismatches: 1 });
+    expect(world.counts).toEqual({ 'PushesReceived mismatch': 1 });
   });
 });
 

@@ -23,7 +23,7 @@ describe('a push that proves itself', () => {
     const world = await aPushedTask();
     expect(await world.push({ headers: headers(world.secret) })).toEqual({ status: 202, body: '' });
     expect(world.pokes()).toEqual(poked(world, { saidEnded: true }));
-    expect(world.counts).toEqual({ PushesReceived: 1 });
+    expect(world.counts).toEqual({ 'PushesReceived poked': 1 });
   });
 
   it.each(['application/json', 'application/a2a+json; charset=utf-8', 'application/vnd.agent+json'])(

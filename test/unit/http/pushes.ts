@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { apiHandler } from '../../../lib/aws/api-handler.js';
 import { EngineError } from '../../../lib/base/errors.js';
-import type { MetricName } from '../../../lib/base/metrics.js';
 import { a2aAgent, type A2aAgentOptions, defineApp, defineWorkflow } from '../../../lib/index.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
 import type { PollMessage } from '../../../lib/queue/queue.js';
@@ -35,7 +34,7 @@ export interface PushWorld extends World {
   /** Sends a push as an event of API Gateway. Without headers it carries the right secret. */
   push(pushed?: Pushed): Promise<{ readonly status: number; readonly body: string }>;
   pokes(): PollMessage[];
-  readonly counts: Partial<Record<MetricName, number>>;
+  readonly counts: Record<string, number>;
 }
 
 export const hmac = (key: string, text: string) => createHmac('sha256', key).update(text).digest('hex');
@@ -61,7 +60,13 @@ export async function aPushedTask(options: A2aAgentOptions = {}): Promise<PushWo
     app: defineApp({ workflows: [quotes], servers }),
     transports: { get: () => agent },
     secrets: new SecretReader({ clock: world.deps.clock, readSecret: (name) => values[name], aws }),
-    metrics: { put: (name: MetricName, value: number) => (counts[name] = (counts[name] ?? 0) + value) },
+    metrics: {
+      put: (name: string, value: number, { result }: { result?: string } = {}) => {
+        if (!name.startsWith('Push')) return;
+        const counted = result === undefined ? name : `${name} ${result}`;
+        counts[counted] = (counts[counted] ?? 0) + value;
+      },
+    },
   });
   const handle = apiHandler(() => world.deps, { managementTokens: () => ['a-management-token'] });
   const { runId } = await startRun(world.deps, { workflow: 'quotes' });
