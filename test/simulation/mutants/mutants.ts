@@ -11,6 +11,7 @@ import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
 import { proofsMutants } from './proofs.js';
+import { pushesMutants } from './pushes.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -49,6 +50,7 @@ export const mutants: readonly Mutant[] = [
   ...namesMutants,
   ...remoteMutants,
   ...proofsMutants,
+  ...pushesMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,
@@ -837,8 +839,8 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs)',
-        replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
+        find: 'message.hop === undefined ? await claim(deps, polled, dueAtMs)',
+        replace: 'message.hop === undefined ? claimUntilMs(polled, deps.clock.nowMs())',
       },
     ],
     caughtBy: rules('waking', 'poll claims before it reads'),
@@ -861,9 +863,7 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-keeps-settlement-to-itself',
     rule: '... also when the claim finds it',
     file: pollTask,
-    edits: [
-      { find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' },
-    ],
+    edits: [{ find: "await wakeRunFor(deps, runId, { waitId }); return 'settled';", replace: "return 'settled';" }],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
   },
 
