@@ -32,8 +32,6 @@ export type PlainMetricName =
 export interface MetricLabels {
   /** Polls of remote tasks that were sent, by server and kind of reply. */
   readonly Polls: Labels<'server' | 'result'>;
-  /** Pushes of agents and servers that were received, by what became of them. */
-  readonly PushesReceived: Labels<'result'>;
   /** Replies of a server that broke its protocol. */
   readonly ProtocolViolations: Labels<'server'>;
   /** Requests that were refused with 401, 403 or 429, by status. */

@@ -117,7 +117,6 @@ export const metrics = {
     HandlerFailures: 'Count',
     CommitConflicts: 'Count',
     Polls: 'Count',
-    PushesReceived: 'Count',
     ProtocolViolations: 'Count',
     Refusals: 'Count',
     RemoteStarts: 'Count',
