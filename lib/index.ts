@@ -3,7 +3,15 @@
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
-export type { Concurrency, WhenBusy } from './workflow/concurrency.js';
+export type {
+  Concurrency,
+  Debounce,
+  FlowControl,
+  KeyOf,
+  Throttle,
+  WhenBusy,
+  WhenExceeded,
+} from './workflow/flow-control.js';
 
 // Using `ctx` in a workflow.
 export type { Branch, ChildOptions, Saga, ScopeHandle, SomeResult, WorkflowContext } from './workflow/context.js';
@@ -76,19 +84,11 @@ export type {
   ServerAuth,
   SigV4,
 } from './workflow/server-auth.js';
-export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook.js';
-export type {
-  Hook,
-  HookAuth,
-  HookConfig,
-  HookEvent,
-  HookOptions,
-  HookReaction,
-  HookScheme,
-  HookSecret,
-  HookSignal,
-  HookStart,
-} from './workflow/hook.js';
+export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook-auth.js';
+export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from './workflow/hook-auth.js';
+export { jwtWebhook } from './workflow/jwt-auth.js';
+export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
+export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.

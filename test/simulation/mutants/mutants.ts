@@ -10,6 +10,7 @@ import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { proofsMutants } from './proofs.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -47,6 +48,7 @@ export const mutants: readonly Mutant[] = [
   ...lanesMutants,
   ...namesMutants,
   ...remoteMutants,
+  ...proofsMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,
@@ -388,7 +390,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-without-marker',
     rule: 'a start leaves a marker that guards its wake',
-    file: 'lib/operations/requests/start-run.ts',
+    file: 'lib/operations/requests/new-head.ts',
     edits: [{ find: 'dueAtMs: startAtMs ?? nowMs,', replace: '' }],
     caughtBy: rules('markers', 'start marker'),
   },
@@ -965,7 +967,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-tells-nobody',
     rule: 'a run that is started where there is a bus says so from its start',
-    file: 'lib/operations/requests/start-run.ts',
+    file: 'lib/operations/requests/new-head.ts',
     edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: rules('publishing', 'each once'),
   },
