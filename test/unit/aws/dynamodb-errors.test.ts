@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
+import type * as sdkModule from '@aws-sdk/client-dynamodb';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { trimPlugin } from '../../../lib/bundle/trim-plugins.js';
 import { trims } from '../../../lib/bundle/trims.js';
 
-type Sdk = typeof import('@aws-sdk/client-dynamodb');
+type Sdk = typeof sdkModule;
 
 it('gives errors of the table the same names, faults and fields with the classes that a bundle has', async () => {
   const { outputFiles, metafile } = await build({
