@@ -32,7 +32,7 @@ export type PlainMetricName =
 export interface MetricLabels {
   /** Polls of remote tasks that were sent, by server and kind of reply. */
   readonly Polls: Labels<'server' | 'result'>;
-  /** Pushes of agents and servers that were received, by what became of them. */
+  /** Verified pushes of agents, by result: poked (the task is read now), noted, mismatch (another task), over. */
   readonly PushesReceived: Labels<'result'>;
   /** Replies of a server that broke its protocol. */
   readonly ProtocolViolations: Labels<'server'>;
