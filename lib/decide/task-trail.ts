@@ -27,7 +27,7 @@ export interface SaidOfTask {
 /** Returns the trail with what the server said, or undefined if that is what the trail ends with. */
 export function changedTrail(trail: TaskTrail | undefined, said: SaidOfTask, nowMs: EpochMs): TaskTrail | undefined {
   const last = trail?.changes.at(-1);
-  const next = toProgress(said, nowMs);
+  const next = shownOf(said, nowMs);
   const isSameState = last?.state === next.state;
   if (isSameState && last.message === next.message && last.progress === next.progress && last.total === next.total)
     return undefined;
@@ -72,7 +72,8 @@ export function changesAfter(
     .filter(([number]) => number > taken && number <= progressMax);
 }
 
-function toProgress({ state, note, progress, total }: SaidOfTask, atMs: EpochMs): TaskProgress {
+/** Returns what a server said, with its texts cut and cleaned, and its numbers checked. */
+export function shownOf({ state, note, progress, total }: SaidOfTask, atMs: EpochMs): TaskProgress {
   const message = note === undefined ? '' : oneLine(note, messageMaxChars);
   return {
     state: oneLine(state, remoteStateMaxChars),

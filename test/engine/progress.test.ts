@@ -1,6 +1,11 @@
 import type { TaskProgress, WorkflowContext } from 'outwait';
 import { scriptedServer, type ScriptedState } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import { defined } from '../../lib/base/defined.js';
+import { formatWhy } from '../../lib/cli/format.js';
+import { explainRun } from '../../lib/operations/views/explain-run.js';
+import { listRemoteTasks } from '../../lib/operations/views/list-remote-tasks.js';
+import { readRemoteTaskNow } from '../../lib/operations/views/read-remote-task.js';
 import { aFlow, started, startMs } from './support.js';
 
 const states: readonly ScriptedState[] = [
@@ -51,5 +56,77 @@ describe('onProgress of a call', () => {
       status: 'completed',
       result: ['submitted - -/-', 'working reading 0/3', 'working counting 1/3', 'working writing 2/3'],
     });
+  });
+});
+
+describe('what is known of a remote task', () => {
+  const waiting = aFlow(async (ctx) => (await ctx.callRemoteTask({ server: 'supplier', skill: 'order' })).result);
+
+  it('is shown with the run, with its last changes, and in the list of remote tasks', async () => {
+    const { app, runId } = await started(waiting, { supplier: aTask() });
+    await app.pass({ minutes: 3 });
+    const { waits } = await app.show(runId);
+    expect(waits).toMatchObject([
+      {
+        task: { state: 'working', message: 'counting', progress: 1, total: 3, stateSinceMs: startMs + 10_000 },
+        changes: [{ state: 'submitted' }, { message: 'reading' }, { message: 'counting' }],
+      },
+    ]);
+    expect(waits[0]).not.toHaveProperty('stale');
+    const { tasks } = await listRemoteTasks(app.deps, { orphaned: false, limit: 5 });
+    expect(tasks).toMatchObject([{ state: 'open', taskId: 'task-1', task: { state: 'working', progress: 1 } }]);
+    const why = formatWhy(await explainRun(app.deps, runId));
+    expect(why).toContain('working since 2026-01-01T00:00:10.000Z (1 of 3): "counting"');
+  });
+
+  it('is read on request with the credentials of the server, and nothing is written', async () => {
+    const { app, runId } = await started(waiting, { supplier: aTask() });
+    await app.pass({ minutes: 3 });
+    const before = await app.deps.store.tokens.read(runId, '1');
+    app.clock.moveTo(startMs + 250_000);
+    expect(await readRemoteTaskNow(app.deps, 'supplier', 'task-1')).toEqual({
+      ...{ server: 'supplier', taskId: 'task-1', kind: 'working' },
+      ...{ state: 'working', message: 'writing', progress: 2, total: 3, atMs: startMs + 250_000 },
+      waits: [{ runId, waitId: '1', open: true, nextAtMs: before?.dueAtMs, deadlineAtMs: startMs + 86_400_000 }],
+      next: 'the run that waits for the task reads it again by itself',
+    });
+    expect(await app.deps.store.tokens.read(runId, '1')).toEqual(before);
+  });
+
+  it('is read also if no run waits for the task, and an unknown one is named in words', async () => {
+    const supplier = aTask();
+    const { app } = await started(waiting, { supplier });
+    supplier.begin('task-7', { never: true });
+    expect(await readRemoteTaskNow(app.deps, 'supplier', 'task-7')).toMatchObject({
+      ...{ kind: 'working', state: 'working', waits: [] },
+      next: 'no run waits for the task: a workflow can attach to it (ctx.attachRemoteTask)',
+    });
+    expect(await readRemoteTaskNow(app.deps, 'supplier', 'task-9')).toMatchObject({
+      kind: 'missing',
+      next: 'the server does not know the task: check the id, and whether the credentials of the server may see the task',
+    });
+    await expect(readRemoteTaskNow(app.deps, 'nobody', 'task-1')).rejects.toMatchObject({
+      code: 'REMOTE_TASK_NOT_FOUND',
+      message: 'no server is named "nobody"; known servers: reports, supplier',
+    });
+  });
+});
+
+describe('a task that no longer changes (S2-17)', () => {
+  it('is stale after an hour: in the list, in what explains the run, and in the metric', async () => {
+    const counted: string[] = [];
+    const flow = aFlow(async (ctx) => ctx.callRemoteTask({ server: 'supplier', skill: 'order' }));
+    const supplier = scriptedServer({ protocol: 'a2a', task: () => ({ never: true }) });
+    const { app, runId } = await started(flow, { supplier });
+    Object.assign(app.deps, { metrics: { put: (name: string) => void counted.push(name) } });
+    const stale = async (staleAfterMs?: number): Promise<number> =>
+      (await listRemoteTasks(app.deps, { orphaned: false, limit: 5, stale: true, ...defined({ staleAfterMs }) })).tasks
+        .length;
+    await app.pass({ minutes: 59 });
+    expect([await stale(), await stale(59 * 60_000), counted.includes('StaleTasks')]).toEqual([0, 1, false]);
+    await app.pass({ minutes: 10 });
+    expect([await stale(), counted.includes('StaleTasks')]).toEqual([1, true]);
+    expect(await app.show(runId)).toMatchObject({ waits: [{ stale: true }] });
+    expect(formatWhy(await explainRun(app.deps, runId))).toContain('stale: no change since 2026-01-01T00:00:00.000Z');
   });
 });

@@ -18,6 +18,7 @@ import type { TaskTrail } from '../../history/task-trail.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
+import { isTaskStale } from '../views/task-view.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
 import { pollAt, wakeRunFor } from '../wake.js';
 
@@ -53,6 +54,7 @@ export async function takePollReply(
       const { runId, waitId, handle } = token;
       deps.log.debug('remote task goes on', { runId, waitId, server: handle.server, state: reply.state });
       const trail = changedTrail(token.trail, reply, nowMs);
+      if (trail === undefined && isTaskStale(deps, token)) deps.metrics?.put('StaleTasks', 1);
       const isRecorded = await takeQuestions(read, { ...reply, ...defined({ trail }) }, nowMs);
       if (!isRecorded) await readOn(read, { ...reply, ...defined({ trail }) }, nowMs);
       return 'working';

@@ -276,6 +276,7 @@ describe('the HTTP API', () => {
       'ANY /inputs',
       'ANY /inputs/{inputId}',
       'ANY /remote-tasks',
+      'ANY /remote-tasks/{server}',
       'ANY /runs',
       'ANY /runs/{runId}',
       'ANY /runs/{runId}/cancel',
