@@ -133,7 +133,11 @@ describe('the reply to the start of a job', () => {
       atOnce,
     );
     // Many servers report this for every start.
-    expect(submitted(data({ job_id: 'j-1', status: 'success' }))).toEqual({ kind: 'started', handle });
+    expect(submitted(data({ job_id: 'j-1', status: 'success' }))).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle,
+    });
   });
 
   it('is read no sooner than pollAfter', () => {
