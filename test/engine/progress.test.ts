@@ -3,10 +3,12 @@ import { scriptedServer, type ScriptedState } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { defined } from '../../lib/base/defined.js';
 import { formatWhy } from '../../lib/cli/format.js';
+import { changedTrail } from '../../lib/decide/task-trail.js';
+import type { PollReply } from '../../lib/remote/transport.js';
 import { explainRun } from '../../lib/operations/views/explain-run.js';
 import { listRemoteTasks } from '../../lib/operations/views/list-remote-tasks.js';
 import { readRemoteTaskNow } from '../../lib/operations/views/read-remote-task.js';
-import { aFlow, started, startMs } from './support.js';
+import { aFlow, started, startMs, WatchedServer } from './support.js';
 
 const states: readonly ScriptedState[] = [
   { from: { seconds: 0 }, state: 'submitted' },
@@ -56,6 +58,98 @@ describe('onProgress of a call', () => {
       status: 'completed',
       result: ['submitted - -/-', 'working reading 0/3', 'working counting 1/3', 'working writing 2/3'],
     });
+  });
+
+  it('hears one at a time: of changes that come while it waits, the last, and the call does not wait for it', async () => {
+    const flow = hearing(async ({ message = '-' }, heard, ctx) => {
+      heard.push(message);
+      await ctx.sleep({ minutes: 3 });
+      heard.push(`after ${message}`);
+    });
+    const { app, runId } = await started(flow, { supplier: aTask() });
+    expect(await app.runToEnd(runId)).toEqual({
+      status: 'completed',
+      result: ['-', 'after -', 'counting', 'after counting', 'writing'],
+    });
+  });
+
+  it('fails the call if it throws, and the task is cancelled', async () => {
+    const supplier = aTask();
+    const { app, runId } = await started(
+      hearing(({ progress }) => {
+        if (progress === 1) throw new Error('enough');
+      }),
+      { supplier },
+    );
+    expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { message: 'enough' } });
+    expect(supplier.cancels).toBe(1);
+  });
+
+  it('hears of a change whose wake was lost, by the next read', async () => {
+    const flow = hearing(({ message = '-' }, heard) => void heard.push(message));
+    const { app, runId } = await started(flow, { supplier: aTask() });
+    await app.pass({ minutes: 1 });
+    const token = await app.deps.store.tokens.read(runId, '1');
+    const trail = changedTrail(token?.trail, { state: 'working', note: 'lost' }, app.clock.nowMs())!;
+    const dueAtMs = token?.dueAtMs ?? 0;
+    await app.deps.store.polls.record(runId, '1', { claimedDueAtMs: dueAtMs, dueAtMs, pollErrors: 0, trail });
+    await app.pass({ minutes: 2 });
+    expect(JSON.stringify(await app.history(runId))).toContain('"message":"lost"');
+  });
+
+  it('costs a turn only where a call has a handler, and a read without a change none', async () => {
+    const without = aFlow(async (ctx) => (await ctx.callRemoteTask({ server: 'supplier', skill: 'order' })).result);
+    const { app, runId } = await started(without, { supplier: aTask() });
+    await app.runToEnd(runId);
+    expect((await app.history(runId)).events.map(({ type }) => type)).not.toContain('RemoteTaskProgressed');
+    const heard = await started(
+      hearing(() => undefined),
+      { supplier: aTask() },
+    );
+    await heard.app.runToEnd(heard.runId);
+    const { events } = await heard.app.history(heard.runId);
+    expect(events.filter(({ type }) => type === 'RemoteTaskProgressed')).toHaveLength(4);
+  });
+
+  it('publishes a change at most once a minute (RemoteTaskProgressed)', async () => {
+    const shown = Array.from({ length: 13 }, (_, n) => ({ from: { seconds: n * 10 }, state: 'working', progress: n }));
+    const { app, runId } = await started(
+      hearing(() => undefined),
+      { supplier: aTask(shown) },
+      { bus: true },
+    );
+    await app.runToEnd(runId);
+    const published = app.lifecycleEvents().filter((event) => event.type === 'RemoteTaskProgressed');
+    const times = published.map(({ atMs }) => atMs - startMs);
+    expect(times.length).toBeGreaterThan(1);
+    for (const [at, time] of times.slice(1).entries()) expect(time - times[at]!).toBeGreaterThanOrEqual(60_000);
+    expect(published[0]).toMatchObject({ waitId: '1', server: 'supplier', name: 'order', number: 1, progress: 0 });
+    expect(JSON.stringify(published)).not.toContain('"state"');
+  });
+});
+
+describe('the writes of a task', () => {
+  const reads = async (read: (n: number) => PollReply): Promise<number> => {
+    let writes = 0;
+    const supplier = new WatchedServer({ protocol: 'a2a', read });
+    const flow = aFlow(async (ctx) => ctx.callRemoteTask({ server: 'supplier', skill: 'order' }));
+    const { app } = await started(flow, { supplier });
+    await app.pass({ minutes: 20 });
+    const { polls } = app.deps.store;
+    for (const method of ['claim', 'record'] as const) {
+      const original = polls[method].bind(polls) as (...given: unknown[]) => unknown;
+      Object.assign(polls, { [method]: (...given: unknown[]) => (writes++, original(...given)) });
+    }
+    await app.pass({ hours: 6 });
+    return writes;
+  };
+
+  it('of a task whose message changes with each read are at most a fifth more than of one that never changes', async () => {
+    const quiet = await reads(() => ({ kind: 'working', state: 'working' }));
+    const chatty = await reads((n) => ({ kind: 'working', state: 'working', note: `part ${n}` }));
+    expect(quiet).toBeGreaterThan(60);
+    // A chain of messages has ten reads at most; the first of the next one is claimed again.
+    expect(chatty).toBeLessThanOrEqual(quiet * 1.2);
   });
 });
 

@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { delayedMessageMaxMs, questionsMax } from '../../base/limits.js';
+import { queueDelayMaxMs, questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
 import {
@@ -20,7 +20,7 @@ import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
 import { isTaskStale } from '../views/task-view.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
-import { pollAt, wakeRunFor } from '../wake.js';
+import { pollAhead, pollAt, wakeRunFor } from '../wake.js';
 
 /** Most polls in one chain of messages: Lambda stops a loop through SQS after about 16 invocations. */
 export const pollHopsMax = 10;
@@ -161,12 +161,13 @@ async function recordChange(
   const { runId, waitId } = token;
   const { server } = token.handle;
   const count = (message.hop?.count ?? 0) + 1;
-  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= delayedMessageMaxMs;
+  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= queueDelayMaxMs;
   const dueAtMs = isAhead ? claimUntilMs(token, nextAtMs) : nextAtMs;
   const recorded = await deps.store.polls.record(runId, waitId, { claimedDueAtMs, dueAtMs, pollErrors: 0, trail });
   if (!recorded) return false;
-  const hop = isAhead ? ({ count, claimedDueAtMs: dueAtMs, isAhead } as const) : undefined;
-  await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ hop }) }, nextAtMs);
+  const next = { kind: 'poll', runId, waitId, server, dueAtMs } as const;
+  if (isAhead) await pollAhead(deps, { ...next, hop: { count, claimedDueAtMs: dueAtMs, isAhead } }, nextAtMs);
+  else await pollAt(deps, next, nextAtMs);
   return true;
 }
 

@@ -82,6 +82,7 @@ export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply
     handle,
     state: displayState(stateOf(task)),
     ...defined({ note: noteOf(task), questions: questions.length === 0 ? undefined : questions }),
+    ...amountsOf(task),
   };
 }
 

@@ -55,7 +55,7 @@ describe('the reply to the start of a job', () => {
       {},
     ],
   ])('has the id %s', (_where, result, more) => {
-    expect(submitted(result, more)).toEqual({ kind: 'started', handle });
+    expect(submitted(result, more)).toMatchObject({ kind: 'started', handle });
   });
 
   it('may have a whole number as the id, which is sent as a number', () => {
