@@ -234,8 +234,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollReply,
     edits: [
       {
-        find: `...defined({ ttlMs: newTtlMs }), }); if (recorded)`,
-        replace: `...defined({ ttlMs: newTtlMs }) }); if (recorded || true)`,
+        find: `...defined({ ttlMs: newTtlMs, trail: reply.trail }), }); if (!recorded) return;`,
+        replace: `...defined({ ttlMs: newTtlMs, trail: reply.trail }) });`,
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -359,7 +359,12 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: 'if (message.hop === undefined) await putOff(', replace: 'await putOff(' }],
+    edits: [
+      {
+        find: 'if (message.hop === undefined || message.hop.isAhead === true) await putOff(',
+        replace: 'await putOff(',
+      },
+    ],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {
@@ -792,7 +797,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'sightings-outlive-questions',
     rule: 'a read that shows questions ends a row of sightings',
     file: storePart('questions'),
-    edits: [{ find: 'pollErrors: 0 }), }, remove: noBadReads,', replace: 'pollErrors: 0 }) },' }],
+    edits: [{ find: 'trail: asked.trail }), }, remove: noBadReads,', replace: 'trail: asked.trail }) },' }],
     caughtBy: rules('conditions', 'questions.record only'),
   },
   {
