@@ -26,6 +26,7 @@ export function formatRun(run: RunView): string {
   ];
   if (run.id !== undefined) rows.push(['id', run.id]);
   if (run.key !== undefined) rows.push(['key', run.key]);
+  if (run.concurrencyKey !== undefined) rows.push(['concurrency', value(run.concurrencyKey)]);
   if (run.tags !== undefined) rows.push(['tags', formatTags(run.tags)]);
   if (run.startAtMs !== undefined) rows.push(['not before', time(run.startAtMs)]);
   if (run.deadlineAtMs !== undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
@@ -35,7 +36,7 @@ export function formatRun(run: RunView): string {
   if (run.input !== undefined) rows.push(['input', value(run.input)]);
   if (run.progress !== undefined) rows.push(['progress', value(run.progress)]);
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}`]);
-  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run.afterRunId)]);
+  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run, run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', formatWait(wait)]);
   rows.push(...changeRows(run.waits));
   if (run.unreadSignals !== undefined) rows.push(['unread', `signals ${run.unreadSignals.join(', ')}`]);
@@ -54,7 +55,7 @@ export function formatWhy(run: RunExplanation): string {
   }
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}, or a resume`]);
   if (run.startAtMs !== undefined) rows.push(['delayed', `it starts at ${time(run.startAtMs)}`]);
-  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run.afterRunId)]);
+  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run, run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', `${formatWait(wait)} (wait ${wait.waitId})`]);
   if (hasStale)
     rows.push(['', 'a stale task may never end: outwait remote get reads it now, outwait remote cancel stops it']);
@@ -64,8 +65,9 @@ export function formatWhy(run: RunExplanation): string {
   return formatRows(rows);
 }
 
-function formatPredecessor(runId: string): string {
-  return `the end of run ${runId}, which it replaces`;
+function formatPredecessor({ concurrencyKey }: Pick<RunView, 'concurrencyKey'>, afterRunId: string): string {
+  const why = concurrencyKey === undefined ? 'which it replaces' : 'which has the same concurrency key';
+  return `the end of run ${afterRunId}, ${why}`;
 }
 
 export function formatOutcome(outcome: RunOutcome): string {

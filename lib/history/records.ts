@@ -54,6 +54,10 @@ export interface RunHead extends Marker {
   readonly sentDigest?: string;
   /** The run does not begin before this other run, including its continuations, has ended. */
   readonly afterRunId?: RunId;
+  /** Its place among the runs with the same concurrency key, if it has one. */
+  readonly lane?: LanePlace;
+  /** Set until the run begins, if later starts may replace its input and its start. */
+  readonly debounce?: DebouncedStart;
   /** Why the input of a continuation does not match the workflow. The run fails before any code runs. */
   readonly inputError?: StoredError;
   /** When the run ends as failed. */
@@ -82,6 +86,26 @@ export interface RunHead extends Marker {
   readonly blocked?: StoredError;
   /** Failed turns in a row, if the last one failed. */
   readonly failedTurns?: FailedTurns;
+}
+
+/** Place of a run in its lane: the runs of one workflow that have the same concurrency key, in the order of acceptance. */
+export interface LanePlace {
+  /** The concurrency key. */
+  readonly key: string;
+  /** The run does not begin before this run of the lane, including its continuations, has ended. */
+  readonly afterRunId?: RunId;
+  /** Whether the run asks those before it to cancel. */
+  readonly replaces?: boolean;
+  /** The run that waits for this one, and is told of its end. */
+  readonly nextRunId?: RunId;
+}
+
+/** State of a run that waits for the last of several starts. */
+export interface DebouncedStart {
+  /** The run begins at the latest then. */
+  readonly untilMs: EpochMs;
+  /** Fresh with each start: the run begins only with the input of the last one. */
+  readonly startId: string;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
@@ -294,4 +318,16 @@ export interface ScheduleState {
 export interface RunName {
   readonly runId: RunId;
   readonly generation: number;
+}
+
+/** When the last runs of a throttle begin, oldest first, and how often that has changed. */
+export interface ThrottleState {
+  readonly startsAtMs: readonly EpochMs[];
+  readonly generation: number;
+}
+
+/** The run that a start with an idempotency key has led to, if starts of its workflow are debounced. */
+export interface KnownStart {
+  readonly runId: RunId;
+  readonly sentDigest?: string;
 }

@@ -17,7 +17,7 @@ export interface Settled {
 /** Creates a settlement as of now, for one write: its writer id shows whether a refused write was this one. */
 export function newSettlement(
   deps: Pick<Deps, 'random' | 'clock'>,
-  end: Pick<Settlement, 'by' | 'outcome'>,
+  end: Pick<Settlement, 'by' | 'proof' | 'outcome'>,
 ): Settlement {
   return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end };
 }

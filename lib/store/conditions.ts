@@ -17,8 +17,12 @@ export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAt
 
 // The head of a run.
 export const statusIs = (status: RunStatus): Condition => equals('status', status);
+/** Holds as long as later starts may replace the input of the run. */
+export const isDebounced: Condition = present('debounceUntilMs');
+export const lastStartIs = (startId: string): Condition => equals('debounceId', startId);
 export const inboxCountIs = (count: number): Condition => equals('inboxCount', count);
 export const hasEnded: Condition = present('endedAtMs');
+export const hasNotEnded: Condition = absent('endedAtMs');
 /** Holds if the marker on the head was not computed from a newer commit. */
 export const markerNotNewerThan = (seq: number): Condition => absentOrAtMost('dueSeq', seq);
 export const notPublishedBeyond = (seq: number): Condition => absentOrAtMost('publishedSeq', seq);
@@ -55,6 +59,9 @@ export const onlyAskedBefore = (round: number): Condition => absentOrAtMost('que
 export const generationIs = (generation: number): Condition => equals('generation', generation);
 export const neverSaved: Condition = absent('revision');
 export const revisionIs = (revision: number): Condition => equals('revision', revision);
+
+// Proofs of senders.
+export const endedBy = (atMs: EpochMs): Condition => absentOrAtMost('untilMs', atMs);
 
 // Servers.
 export const isOpen: Condition = present('openUntilMs');

@@ -8,7 +8,7 @@ import type { InboxRecord, RunHead, RunRecords } from '../../history/records.js'
 import type { RunState } from '../../history/run-state.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
-import { validInput } from '../requests/start-run.js';
+import { validInput } from '../requests/new-head.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun } from '../wake.js';
 import { whileThereIsTime } from './release-markers.js';
@@ -46,6 +46,8 @@ export async function startNextRun(
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
     ...defined({ id: head.id, key: head.key, tags: head.tags }),
+    // It takes over the place of this one, which has seen that those before it had ended.
+    ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

@@ -72,6 +72,12 @@ export const itemLimits = {
     laterRunId: id,
     sentDigest: text(64),
     inputError: payload(16 * KiB),
+    concurrencyKey: text(idempotencyKeyMaxBytes),
+    laneAfterRunId: id,
+    laneReplaces: number,
+    laneNextRunId: id,
+    debounceUntilMs: number,
+    debounceId: id,
     failedTurns: number,
     failedTurnCause: word,
     failedTurnAtMs: number,
@@ -138,10 +144,20 @@ export const itemLimits = {
     settledAtMs: number,
     settledBy: id,
     settledFrom: word,
+    settledProof: text(256),
     outcome: payload(64 * KiB),
   },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
+  /** Pointer to the last run of a lane. */
+  lane: { ...common, runId: id, generation: number },
+  /** Pointer to the run that debounced starts become. */
+  debounce: { ...common, runId: id, generation: number },
+  /** What a start with an idempotency key has led to. */
+  start: { ...common, runId: id, sentDigest: text(64) },
+  throttle: { ...common, startsAtMs: text(2 * KiB), generation: number },
+  /** Proof of a sender that was taken. */
+  proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
     ...common,
     revision: number,
@@ -186,6 +202,11 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(tokenPrefix)) return 'token';
   }
   if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('lane#')) return 'lane';
+  if (pk.startsWith('debounce#')) return 'debounce';
+  if (pk.startsWith('start#')) return 'start';
+  if (pk.startsWith('throttle#')) return 'throttle';
+  if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

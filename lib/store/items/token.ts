@@ -91,6 +91,7 @@ const settlement = fields<Settlement>({
   atMs: named('settledAtMs', number),
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
+  proof: named('settledProof', optional(text)),
   // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
 });

@@ -219,6 +219,8 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     previousRunId: runId,
     afterRunId: runId,
     sentDigest: 'd'.repeat(64),
+    lane: { key: wide(85), afterRunId: runId, replaces: true, nextRunId: runId },
+    debounce: { untilMs: atMs, startId: 'd'.repeat(32) },
     inputError: { code: 'INPUT_INVALID', message: wide(1000) },
     tags,
     inboxCount: 0,
@@ -247,6 +249,21 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   );
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
   expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe(true);
+  const [limitedId, laterId] = ['3'.repeat(32), '4'.repeat(32)];
+  const place = {
+    pointers: (['lane', 'debounce'] as const).map((kind) => ({ kind, digest: 'b'.repeat(64), generation: 0 })),
+    signal: signal(limitedId, '1'),
+    throttle: { key: 'b'.repeat(64), state: { startsAtMs: Array.from({ length: 100 }, () => atMs), generation: 0 } },
+    known: { keyedRunId: limitedId, sentDigest: 'd'.repeat(64) },
+  };
+  expect(await store.limitedStarts.createRun(head(limitedId), writerId, place)).toBe('created');
+  const later = { input: filling('input', payloadMaxBytes), startAtMs: atMs, deadlineAtMs: atMs };
+  const debounce = { untilMs: atMs, startId: 'd'.repeat(32) };
+  const known = { keyedRunId: laterId, sentDigest: 'd'.repeat(64) };
+  expect(await store.limitedStarts.replaceInput({ runId: limitedId }, { ...later, debounce }, known)).toBe(true);
+  expect(await store.limitedStarts.closeDebounce(limitedId, debounce)).toBe(true);
+  expect(await store.lanes.waitBehind(head(limitedId), { key: wide(85) }, runId, atMs)).toBe('waiting');
+  await store.lanes.markDue(limitedId, atMs);
   await store.inbox.seed(signal('2'.repeat(32), '2'));
   expect(await store.inbox.put(signal(runId, '3'))).toBe('accepted');
   const cancel = {
@@ -354,6 +371,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     atMs,
     by: 'operator',
+    proof: `jwt ${'j'.repeat(200)}`,
     outcome: {
       kind: 'completed',
       result: filling('outcome', payloadMaxBytes),
@@ -401,6 +419,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
   });
+  expect(await store.proofs.take('0'.repeat(64), { use: '0'.repeat(64), atMs, untilMs: atMs + 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;
   const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
