@@ -3,7 +3,6 @@ import { scriptedServer, type ScriptedState } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import { defined } from '../../lib/base/defined.js';
 import { formatWhy } from '../../lib/cli/format.js';
-import { changedTrail } from '../../lib/decide/task-trail.js';
 import type { PollReply } from '../../lib/remote/transport.js';
 import { explainRun } from '../../lib/operations/views/explain-run.js';
 import { listRemoteTasks } from '../../lib/operations/views/list-remote-tasks.js';
@@ -86,15 +85,22 @@ describe('onProgress of a call', () => {
   });
 
   it('hears of a change whose wake was lost, by the next read', async () => {
-    const flow = hearing(({ message = '-' }, heard) => void heard.push(message));
-    const { app, runId } = await started(flow, { supplier: aTask() });
+    const flow = hearing(({ state }, heard) => void heard.push(state));
+    const shown = [
+      { from: { seconds: 0 }, state: 'working' },
+      { from: { seconds: 61 }, state: 'paused' },
+    ];
+    const { app, runId } = await started(flow, { supplier: aTask(shown) });
     await app.pass({ minutes: 1 });
-    const token = await app.deps.store.tokens.read(runId, '1');
-    const trail = changedTrail(token?.trail, { state: 'working', note: 'lost' }, app.clock.nowMs())!;
-    const dueAtMs = token?.dueAtMs ?? 0;
-    await app.deps.store.polls.record(runId, '1', { claimedDueAtMs: dueAtMs, dueAtMs, pollErrors: 0, trail });
-    await app.pass({ minutes: 2 });
-    expect(JSON.stringify(await app.history(runId))).toContain('"message":"lost"');
+    const { queues } = app.deps;
+    const send = queues.sendTurn.bind(queues);
+    Object.assign(queues, { sendTurn: async () => undefined });
+    await app.pass({ seconds: 10 });
+    Object.assign(queues, { sendTurn: send });
+    expect((await app.deps.store.tokens.read(runId, '1'))?.trail?.changes.at(-1)?.state).toBe('paused');
+    expect(JSON.stringify(await app.history(runId))).not.toContain('paused');
+    await app.pass({ seconds: 30 });
+    expect(JSON.stringify(await app.history(runId))).toContain('paused');
   });
 
   it('costs a turn only where a call has a handler, and a read without a change none', async () => {

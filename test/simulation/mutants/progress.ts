@@ -46,7 +46,7 @@ export const progressMutants: readonly Mutant[] = [
     rule: 'a change that the log has is not taken in again',
     file: trail,
     edits: [{ find: 'number > taken && ', replace: '' }],
-    caughtBy: engine('onProgress of a call costs a turn only where'),
+    caughtBy: testsIn('test/unit/decide/task-trail.test.ts', 'what a handler hears of'),
   },
   {
     name: 'handlers-overlap',
