@@ -112,6 +112,7 @@ export const metrics = {
     SweepLagMs: 'Milliseconds',
     BlockedRuns: 'Count',
     PushAuthFailures: 'Count',
+    StaleTasks: 'Count',
     ManagementAuthFailures: 'Count',
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
