@@ -18,7 +18,9 @@ export type MetricName =
    */
   | 'PushAuthFailures'
   /** 1 for each management request without the right bearer token. */
-  | 'ManagementAuthFailures';
+  | 'ManagementAuthFailures'
+  /** 1 for each request that is answered 401, 403 or 429, or that names a run of another tenant. */
+  | 'Refusals';
 
 export interface Metrics {
   put(name: MetricName, value: number): void;

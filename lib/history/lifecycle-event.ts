@@ -21,6 +21,9 @@ export interface RunEventFields {
   readonly workflow: string;
   readonly version: string;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, and its tenant. Missing if no caller with a name, or no tenant, is known. */
+  readonly owner?: string;
+  readonly tenant?: string;
   /** The commit of the history: of two events of a run, the one with the smaller number came first. */
   readonly seq: number;
   /** When it happened, which may be long before its publication. */
@@ -93,6 +96,8 @@ export interface RunIdentity {
   readonly workflow: string;
   readonly version: string;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly owner?: string;
+  readonly tenant?: string;
   readonly parent?: { readonly runId: RunId };
   readonly previousRunId?: RunId;
 }
@@ -158,7 +163,7 @@ export function runBlocked(
 }
 
 function ofRun(
-  { runId, workflow, version, tags }: RunIdentity,
+  { runId, workflow, version, tags, owner, tenant }: RunIdentity,
   seq: number,
   atMs: EpochMs,
   id: string,
@@ -168,7 +173,7 @@ function ofRun(
     runId,
     workflow,
     version,
-    ...defined({ tags }),
+    ...defined({ tags, owner, tenant }),
     seq,
     atMs,
   };

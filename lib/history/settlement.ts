@@ -41,5 +41,7 @@ export interface Settlement {
   readonly writerId: string;
   readonly atMs: EpochMs;
   readonly by: SettledBy;
+  /** Id of the caller who settled it, or who had the task read. */
+  readonly caller?: string;
   readonly outcome: TokenOutcome;
 }

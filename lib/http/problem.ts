@@ -15,6 +15,9 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   INPUT_NOT_FOUND: 404,
   WORKFLOW_NOT_FOUND: 404,
   SCHEDULE_NOT_FOUND: 404,
+  NAMED_KEY_NOT_FOUND: 404,
+  NAMED_KEY_EXISTS: 409,
+  TENANT_LIMIT_REACHED: 429,
   ROUTE_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   QUERY_NOT_FOUND: 404,
@@ -66,7 +69,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   REMOTE_UNREACHABLE: 500,
 };
 
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 500 | 503 | 504;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503 | 504;
 
 /** Body of every error response. */
 export interface Problem {
@@ -87,7 +90,8 @@ export interface ProblemAnswer {
 /** Turns an error into a response. */
 export function problemResponse(thrown: unknown, log: Log): Response {
   const { status, body } = problemAnswer(thrown, log);
-  return json(status, body, headersOf[status]);
+  const seconds = body.error.details?.['retryAfterSeconds'];
+  return json(status, body, status === 429 ? { 'retry-after': String(Number(seconds ?? 1)) } : headersOf[status]);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.js';
 import type { Random } from '../base/ids.js';
 import type { Log } from '../base/log.js';
 import type { Metrics } from '../base/metrics.js';
@@ -36,6 +37,11 @@ export interface Deps {
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   /** Reads the secrets of hooks. Default: no secret can be read. */
   readonly secrets?: SecretValues;
+  /**
+   * The caller whose request this is. Missing in turns and other work of the engine, for the caller on loopback, and where
+   * operations are called directly.
+   */
+  readonly caller?: Caller;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
 import type { Deps } from './deps.js';
@@ -15,10 +16,11 @@ export interface Settled {
 
 /** Creates a settlement as of now, for one write: its writer id shows whether a refused write was this one. */
 export function newSettlement(
-  deps: Pick<Deps, 'random' | 'clock'>,
+  deps: Pick<Deps, 'random' | 'clock' | 'caller'>,
   end: Pick<Settlement, 'by' | 'outcome'>,
 ): Settlement {
-  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end };
+  const caller = defined({ caller: deps.caller?.id });
+  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end, ...caller };
 }
 
 /**

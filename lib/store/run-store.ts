@@ -5,6 +5,7 @@ import { Inbox } from './parts/inbox.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
+import { NamedKeys } from './parts/named-keys.js';
 import { Names } from './parts/names.js';
 import { Polls } from './parts/polls.js';
 import { Questions } from './parts/questions.js';
@@ -35,6 +36,8 @@ export class RunStore {
   readonly headMarkers: HeadMarkers;
   /** Ids that callers give to runs. */
   readonly names: Names;
+  /** Credentials of callers. */
+  readonly keys: NamedKeys;
   /** Commits of runs. */
   readonly log: Log;
   /** Requests to runs. */
@@ -55,7 +58,7 @@ export class RunStore {
   readonly longSteps: LongSteps;
   /** States of schedules. */
   readonly schedules: Schedules;
-  /** The two indexes. */
+  /** The indexes. */
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
@@ -68,6 +71,7 @@ export class RunStore {
     this.heads = new Heads(sharded);
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
+    this.keys = new NamedKeys(table);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);
     this.tokens = new Tokens(sharded);

@@ -113,6 +113,7 @@ export const metrics = {
     BlockedRuns: 'Count',
     PushAuthFailures: 'Count',
     ManagementAuthFailures: 'Count',
+    Refusals: 'Count',
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
   },

@@ -1,5 +1,7 @@
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
+import { type AccessConfig, problemWithAccess } from './access.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
@@ -114,6 +116,8 @@ export interface AppConfig<
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
   /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
+  /** Who may do what over HTTP. Default: whoever the management token, or the authorizer, lets in may do everything. */
+  readonly access?: AccessConfig;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -125,6 +129,7 @@ export interface App {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
+  readonly access?: AccessConfig;
 }
 
 /**
@@ -160,12 +165,16 @@ export function defineApp<
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
     checkProtocol(`servers.${name}`, server);
   }
+  const { access } = config;
+  const problem = access === undefined ? undefined : problemWithAccess(access);
+  if (problem !== undefined) throw invalid(`access: ${problem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
+    ...defined({ access }),
   };
 }
 

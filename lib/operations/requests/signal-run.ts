@@ -39,6 +39,7 @@ export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: S
   const content = {
     ...defined({
       payload,
+      by: deps.caller?.id,
       sentDigest: key === undefined ? undefined : deps.tokens.sentDigest(`signal\n${canonicalJson(payload ?? null)}`),
     }),
   };

@@ -40,8 +40,7 @@ const tries = 8;
 export async function startNamedRun(deps: Deps, request: NamedStartRequest): Promise<StartedRun> {
   const { id, workflow, whenRunning = 'useExisting', whenEnded = 'startNew', ...start } = request;
   checkName(id, 'the id of a run', { maxBytes: idempotencyKeyMaxBytes });
-  // A digest: ids may be long, and may hold data that readers of the table's keys must not see.
-  const nameKey = deps.digest(`${workflow}\n${id}`);
+  const nameKey = nameKeyOf(deps, workflow, id);
   for (let attempt = 0; attempt < tries; attempt++) {
     const pointer = await deps.store.names.read(nameKey);
     const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
@@ -71,7 +70,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
 
 /** Returns the run that an id points to, or its last successor. @throws EngineError `RUN_NOT_FOUND` */
 export async function findNamedRun(deps: Deps, workflow: string, id: string): Promise<RunId> {
-  const pointer = await deps.store.names.read(deps.digest(`${workflow}\n${id}`));
+  const pointer = await deps.store.names.read(nameKeyOf(deps, workflow, id));
   const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
   if (chain === undefined) throw runNotFound();
   return chain.head.runId;
@@ -79,4 +78,12 @@ export async function findNamedRun(deps: Deps, workflow: string, id: string): Pr
 
 function exists({ runId, status }: RunHead): EngineError {
   return new EngineError('RUN_EXISTS', `a run with this id is ${status}`, { details: { runId, status } });
+}
+
+/**
+ * Returns the key of an id; equal ids of two tenants are different. A digest: ids may be long, and may hold data that
+ * readers of the table's keys must not see. No name of a workflow has a space.
+ */
+function nameKeyOf({ digest, caller }: Deps, workflow: string, id: string): string {
+  return digest(`${caller?.tenant === undefined ? '' : `tenant ${caller.tenant}\n`}${workflow}\n${id}`);
 }

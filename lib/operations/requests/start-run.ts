@@ -55,7 +55,7 @@ export async function startRun(deps: Deps, request: StartRequest): Promise<Start
   const { key } = request;
   if (key === undefined) return startOnce(deps, request, deps.random.hex(16));
   checkKey(key);
-  return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, key), startDigest(deps, request));
+  return startOnce(deps, request, keyedRunId(deps, request.workflow, key), startDigest(deps, request));
 }
 
 /** Starts a run under a key of the engine's own. The key identifies the start, so its content is not compared. */
@@ -63,7 +63,7 @@ export async function startUnderOwnKey(
   deps: Deps,
   request: StartRequest & { readonly key: string },
 ): Promise<StartedRun> {
-  return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, request.key));
+  return startOnce(deps, request, keyedRunId(deps, request.workflow, request.key));
 }
 
 async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
@@ -86,7 +86,7 @@ export async function startOrSignal(
   request: StartRequest & { readonly key: string; readonly signal: SignalRequest },
 ): Promise<StartedRun> {
   checkKey(request.key);
-  const runId = deps.tokens.keyedRunId(request.workflow, request.key);
+  const runId = keyedRunId(deps, request.workflow, request.key);
   const sentDigest = startDigest(deps, request);
   const signal = signalRecord(deps, runId, request.signal);
   let known = await deps.store.heads.read(runId);
@@ -102,6 +102,11 @@ export async function startOrSignal(
   if (known !== undefined) sameStart(known, sentDigest);
   if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
   throw new EngineError('RUN_ENDED', 'the run with this key has ended and takes no signal');
+}
+
+/** Returns the run id of a start with a key: equal keys of two tenants are different runs. */
+function keyedRunId({ tokens, caller }: Deps, workflow: string, key: string): RunId {
+  return tokens.keyedRunId(workflow, key, caller?.tenant);
 }
 
 /** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */
@@ -124,7 +129,7 @@ export async function newHead(
   deps: Deps,
   request: StartRequest &
     Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId'>>,
+    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant'>>,
 ): Promise<RunHead> {
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
@@ -157,6 +162,8 @@ export async function newHead(
       parent,
       previousRunId,
       tags,
+      owner: request.owner ?? deps.caller?.id,
+      tenant: request.tenant ?? deps.caller?.tenant,
     }),
     inboxCount: 0,
     dueSeq: 0,

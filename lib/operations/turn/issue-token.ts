@@ -1,8 +1,7 @@
 import { defined } from '../../base/defined.js';
-import type { RunId } from '../../base/ids.js';
 import type { ExternalWaitIssued } from '../../history/event.js';
 import type { OpenExternal } from '../../history/run-state.js';
-import type { TokenRecord } from '../../history/records.js';
+import type { RunHead, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
 
@@ -11,7 +10,7 @@ import type { Persist } from '../persist.js';
  */
 export async function issueToken(
   deps: Deps,
-  runId: RunId,
+  { runId, tenant }: Pick<RunHead, 'runId' | 'tenant'>,
   wait: OpenExternal,
   persist: Persist,
 ): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
@@ -22,7 +21,7 @@ export async function issueToken(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...defined({ deadlineAtMs, form }),
+    ...defined({ deadlineAtMs, form, tenant: form === undefined ? undefined : tenant }),
     pollErrors: 0,
   };
   const { token } = await persist(() => deps.store.tokens.put(fresh));

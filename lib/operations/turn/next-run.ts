@@ -45,7 +45,7 @@ export async function startNextRun(
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
-    ...defined({ id: head.id, key: head.key, tags: head.tags }),
+    ...defined({ id: head.id, key: head.key, tags: head.tags, owner: head.owner, tenant: head.tenant }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

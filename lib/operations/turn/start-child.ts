@@ -53,6 +53,7 @@ export async function startChild(
       workflow,
       ...defined({ input }),
       parent: { runId: parent.runId, waitId, workflow: parent.workflow },
+      ...defined({ owner: parent.owner, tenant: parent.tenant }),
     });
   } catch (error) {
     if (!isEngineError(error)) throw error;

@@ -32,6 +32,9 @@ export interface RunView {
   readonly startAtMs?: EpochMs;
   readonly deadlineAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, and its tenant. */
+  readonly owner?: string;
+  readonly tenant?: string;
   readonly parent?: ParentWait;
   /** The run that this one replaces and waits for, including its successors, before it begins. Missing once begun. */
   readonly afterRunId?: RunId;
@@ -69,6 +72,8 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
       startAtMs: head.startAtMs,
       deadlineAtMs: head.deadlineAtMs,
       tags: head.tags,
+      owner: head.owner,
+      tenant: head.tenant,
       parent: head.parent,
       previousRunId: head.previousRunId,
       nextRunId: head.nextRunId,

@@ -3,7 +3,7 @@ import type { FailedTurns, ParentWait, RunGlance, RunHead, RunStatus, RunSummary
 import type { Item } from '../table.js';
 import { count, fields, group, json, named, number, optional, payload, text, word } from './fields.js';
 import { formatAttribute, headWithConditions } from './format.js';
-import { marker, runListing } from './indexes.js';
+import { marker, ownerInListing, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
 const parent = fields<ParentWait>({
@@ -38,6 +38,8 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   nextRunId: optional(text),
   laterRunId: optional(text),
   tags: optional(json<Readonly<Record<string, string>>>()),
+  owner: optional(text),
+  tenant: optional(text),
   inboxCount: number,
   dueSeq: number,
   blocks: count,
@@ -77,7 +79,16 @@ export const toGlance = (item: Item): RunGlance => ({ runId: runIdOf(item), ...g
 
 const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags');
 /** Reads a row of the list of runs. */
-export const toSummary = (item: Item): RunSummary => ({ runId: runIdOf(item), ...summaryFields.read(item) });
+export const toSummary = (item: Item): RunSummary => ({
+  runId: runIdOf(item),
+  ...summaryFields.read(item),
+  ...ownerInListing(item),
+});
+
+/** Reads what a caller's access to the run depends on. */
+const accessFields = headFields.only('owner', 'tenant');
+export const accessAttributes = accessFields.attributes;
+export const toAccess = (item: Item): Pick<RunHead, 'owner' | 'tenant'> => accessFields.read(item);
 
 /** Attributes that a turn which ends well removes from the head. */
 export const failureAttributes = headFields.names('blocked', 'failedTurns');
@@ -86,5 +97,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant'] as const),
 );

@@ -23,6 +23,9 @@ export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionO
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
 /** Key of the pointer from a caller's id to a run. */
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
+export const namedKeyPrefix = 'key#';
+/** Key of a named key of a caller. */
+export const namedKeyKey = (name: string): Key => ({ pk: namedKeyPrefix + name, sk: headSk });
 /** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 

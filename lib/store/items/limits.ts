@@ -1,6 +1,7 @@
 // Maximum size of every attribute of every item, so that no write can create an item that DynamoDB refuses: an update
 // does not know what else is on its item, and need not.
 
+import { callerIdMaxBytes } from '../../base/caller.js';
 import { EngineError } from '../../base/errors.js';
 import { utf8Bytes } from '../../base/json.js';
 import { idempotencyKeyMaxBytes, failureTextBytes } from '../../base/limits.js';
@@ -28,12 +29,18 @@ const id = text(128);
 const word = text(32);
 /** A name in the configuration of the app: of a workflow, a server, a schedule. */
 const name = text(64);
+/** Id of a caller. */
+const callerId = text(callerIdMaxBytes);
 /** A number; DynamoDB counts two digits as a byte. */
 const number = 'number';
 
 const common = { format: number } as const satisfies Record<string, Room>;
 const markers = { dueShard: word, dueAtMs: number } as const satisfies Record<string, Room>;
-const listed = { listPartition: word, listSort: text(128) } as const satisfies Record<string, Room>;
+/** Time, id, tenant and owner. */
+const listed = { listPartition: word, listSort: text(256), tenantPartition: text(128) } as const satisfies Record<
+  string,
+  Room
+>;
 
 /**
  * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit next to one
@@ -64,6 +71,8 @@ export const itemLimits = {
     nextRunId: id,
     /** JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
     tags: text(20 * KiB),
+    owner: callerId,
+    tenant: name,
     inboxCount: number,
     dueSeq: number,
     blocks: number,
@@ -89,6 +98,7 @@ export const itemLimits = {
     atMs: number,
     order: number,
     position: number,
+    by: callerId,
     sentDigest: text(64),
   },
   token: {
@@ -107,6 +117,7 @@ export const itemLimits = {
     onTimeout: word,
     answersQuestions: number,
     form: payload(24 * KiB),
+    tenant: name,
     stepFailures: number,
     stepStrikes: number,
     stepSinceMs: number,
@@ -135,7 +146,22 @@ export const itemLimits = {
     settledAtMs: number,
     settledBy: id,
     settledFrom: word,
+    settledCaller: callerId,
     outcome: payload(64 * KiB),
+  },
+  /** Named key of a caller. */
+  key: {
+    ...common,
+    ...listed,
+    writerId: id,
+    roles: text(64),
+    tenant: name,
+    createdAtMs: number,
+    keyDigest: text(64),
+    oldKeyDigest: text(64),
+    usedDay: number,
+    revokedAtMs: number,
+    by: callerId,
   },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
@@ -182,6 +208,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(inboxPrefix)) return 'inbox';
     if (sk.startsWith(tokenPrefix)) return 'token';
   }
+  if (pk.startsWith('key#')) return 'key';
   if (pk.startsWith('name#')) return 'name';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';

@@ -90,6 +90,7 @@ const settlement = fields<Settlement>({
   atMs: named('settledAtMs', number),
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
+  caller: named('settledCaller', optional(text)),
   // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
 });
@@ -109,6 +110,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   answersQuestions: flag,
   questions: optional(questions),
   form: optional(payload<Question>()),
+  tenant: optional(text),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),
   startedAtMs: optional(number),
@@ -146,5 +148,5 @@ export const tokenAttributesWithoutPayloads = [
   ...tokenFields.names('server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'child', 'pollErrors'),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),
   ...tokenFields.names('onCancel', 'onTimeout', 'dueAtMs'),
-  ...settlement.names('atMs', 'writerId', 'by'),
+  ...settlement.names('atMs', 'writerId', 'by', 'caller'),
 ];

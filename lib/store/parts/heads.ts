@@ -1,7 +1,7 @@
 import type { RunId } from '../../base/ids.js';
 import type { InboxRecord, RunGlance, RunHead } from '../../history/records.js';
 import { itemAbsent, itemExists } from '../conditions.js';
-import { glanceAttributes, headFields, headItem, toGlance, toHead } from '../items/head.js';
+import { accessAttributes, glanceAttributes, headFields, headItem, toAccess, toGlance, toHead } from '../items/head.js';
 import { inboxItem } from '../items/inbox.js';
 import { headKey } from '../items/keys.js';
 import type { Table } from '../table.js';
@@ -50,6 +50,12 @@ export class Heads {
   async glance(runId: RunId): Promise<RunGlance | undefined> {
     const item = await this.#table.get(headKey(runId), glanceAttributes);
     return item === undefined ? undefined : toGlance(item);
+  }
+
+  /** Reads whose run it is. */
+  async readAccess(runId: RunId): Promise<Pick<RunHead, 'owner' | 'tenant'> | undefined> {
+    const item = await this.#table.get(headKey(runId), accessAttributes);
+    return item === undefined ? undefined : toAccess(item);
   }
 
   /** Stores on the head of a continued run that its chain has got to `laterRunId`. */

@@ -1,11 +1,10 @@
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RunOutcome } from '../../history/event.js';
-import type { RunPosition } from '../../history/records.js';
 import { inboxCountIs, itemAbsent, itemExists, statusIs } from '../conditions.js';
 import { commitItem, type NewCommit } from '../items/commit.js';
 import { headFields, failureAttributes } from '../items/head.js';
-import { marker, runListing } from '../items/indexes.js';
+import { type ListedRun, marker, runListing } from '../items/indexes.js';
 import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
 import type { Item, Table, Update } from '../table.js';
 
@@ -42,7 +41,7 @@ export class Log {
    * the end effects are done; leave it out only if another marker of the run is set.
    */
   async commitEnd(
-    run: RunPosition,
+    run: ListedRun,
     commit: NewCommit,
     end: {
       readonly outcome: RunOutcome;

@@ -174,8 +174,8 @@ test('log.commitEnd only of a run that is as it was seen: it gives the head its 
   const ended = await scene.store.heads.read(runId);
   expect(ended).toMatchObject({ status: 'continued', nextRunId: other, endedAtMs: 70, dueSeq: 1, dueAtMs: 80 });
   expect(ended?.blocked).toBeUndefined();
-  expect((await scene.store.lists.runs('running', 10)).rows).toEqual([]);
-  expect((await scene.store.lists.runs('continued', 10)).rows).toHaveLength(1);
+  expect((await scene.store.lists.runs({ status: 'running' }, 10)).rows).toEqual([]);
+  expect((await scene.store.lists.runs({ status: 'continued' }, 10)).rows).toHaveLength(1);
   expect(await scene.refused(end(1, { status: 'running', inboxCount: 2 }))).toBe(true);
 
   const ending = await withHead();
