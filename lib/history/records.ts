@@ -73,6 +73,8 @@ export interface RunHead extends Marker {
   readonly owner?: string;
   /** The tenant that the run belongs to, also for its children and for the runs that it continues as. */
   readonly tenant?: string;
+  /** Whether the run is counted among the live runs of its tenant, until it or the last run it continues as has ended. */
+  readonly counted?: boolean;
   /** Number of accepted requests to the run. */
   readonly inboxCount: number;
   /** Commit from which the head's marker was computed. */

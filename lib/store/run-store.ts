@@ -13,6 +13,7 @@ import { Runs } from './parts/runs.js';
 import { Schedules } from './parts/schedules.js';
 import { ServerStates } from './parts/server-states.js';
 import { Starts } from './parts/starts.js';
+import { TenantCounts } from './parts/tenant-counts.js';
 import { Tokens } from './parts/tokens.js';
 import { UnwantedTasks } from './parts/unwanted-tasks.js';
 import { WorkerStarts } from './parts/worker-starts.js';
@@ -58,6 +59,8 @@ export class RunStore {
   readonly longSteps: LongSteps;
   /** States of schedules. */
   readonly schedules: Schedules;
+  /** What tenants ask for. */
+  readonly tenants: TenantCounts;
   /** The indexes. */
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
@@ -72,6 +75,7 @@ export class RunStore {
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
     this.keys = new NamedKeys(table);
+    this.tenants = new TenantCounts(table);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);
     this.tokens = new Tokens(sharded);

@@ -76,7 +76,8 @@ export function problemWithAccess({
   for (const [of, given] of all) {
     for (const [name, value] of Object.entries<unknown>({ ...given })) {
       if (!limitNames.includes(name)) return `limits of "${of}" have no "${name}"`;
-      if (!Number.isSafeInteger(value) || (value as number) < 0) return `${name} of "${of}" must be a whole number`;
+      if (!Number.isSafeInteger(value) || (value as number) < 1)
+        return `${name} of "${of}" must be a whole number from 1, got ${String(value)}`;
     }
   }
   return undefined;

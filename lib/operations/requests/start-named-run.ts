@@ -9,6 +9,7 @@ import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
 import { newHead, type StartRequest, type StartedRun } from './start-run.js';
+import { type AdmittedStart, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 
 export interface NamedStartRequest extends Omit<StartRequest, 'key'> {
@@ -41,6 +42,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
   const { id, workflow, whenRunning = 'useExisting', whenEnded = 'startNew', ...start } = request;
   checkName(id, 'the id of a run', { maxBytes: idempotencyKeyMaxBytes });
   const nameKey = nameKeyOf(deps, workflow, id);
+  let admitted: AdmittedStart | undefined;
   for (let attempt = 0; attempt < tries; attempt++) {
     const pointer = await deps.store.names.read(nameKey);
     const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
@@ -50,16 +52,21 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       if (policy === 'fail') throw exists(chain.head);
     }
     const replacedRunId = chain?.isUnderWay === true ? chain.head.runId : undefined;
-    const head = await newHead(deps, {
+    const fresh = await newHead(deps, {
       ...start,
       workflow,
       runId: deps.random.hex(16),
       id,
       ...defined({ afterRunId: replacedRunId }),
     });
-    if (
-      await deps.store.names.createRun(head, deps.random.hex(16), { nameKey, generation: pointer?.generation ?? 0 })
-    ) {
+    // Takes a permit for the first attempt only: others are about the same start.
+    admitted ??= await admitStart(deps, fresh);
+    const { liveMax } = admitted;
+    const head = liveMax === undefined ? fresh : { ...fresh, counted: true };
+    const name = { nameKey, generation: pointer?.generation ?? 0, liveMax };
+    const made = await deps.store.names.createRun(head, deps.random.hex(16), name);
+    if (made === 'full') return refuseStart(admitted);
+    if (made === 'created') {
       if (replacedRunId !== undefined) await terminateReplaced(deps, replacedRunId);
       await wakeRun(deps, head.runId);
       return { runId: head.runId, deduplicated: false };

@@ -19,6 +19,7 @@ import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
 import { deliver } from './inbox.js';
 import { signalRecord, type SignalRequest } from './signal-run.js';
+import { type AdmittedStart, admitSignal, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 
 /** Longest delay of a start. */
@@ -69,9 +70,9 @@ export async function startUnderOwnKey(
 async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
   const known = request.key === undefined ? undefined : await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
-  const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
-  const { created, head: found } = await deps.store.heads.create(head, deps.random.hex(16));
-  if (!created) return sameStart(found, sentDigest);
+  const start = await admitStart(deps, await newHead(deps, { ...request, runId, ...defined({ sentDigest }) }));
+  const { created, head: found } = await createHead(deps, start);
+  if (!created) return found === undefined ? refuseStart(start) : sameStart(found, sentDigest);
   await wakeRun(deps, runId);
   return { runId, deduplicated: false };
 }
@@ -91,17 +92,28 @@ export async function startOrSignal(
   const signal = signalRecord(deps, runId, request.signal);
   let known = await deps.store.heads.read(runId);
   if (known === undefined) {
-    const head = await newHead(deps, { ...request, runId, sentDigest });
-    const { created, head: found } = await deps.store.heads.createWithSignal(head, deps.random.hex(16), signal);
-    if (created) {
+    const start = await admitStart(deps, await newHead(deps, { ...request, runId, sentDigest }));
+    const { liveMax } = start;
+    const made = await deps.store.heads.createWith(start.head, deps.random.hex(16), { signal, liveMax });
+    if (made.created) {
       await wakeRun(deps, runId);
       return { runId, deduplicated: false };
     }
-    known = found;
+    if (made.head === undefined && liveMax !== undefined) return refuseStart(start);
+    known = made.head;
   }
+  await admitSignal(deps, request.signal.payload);
   if (known !== undefined) sameStart(known, sentDigest);
   if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
   throw new EngineError('RUN_ENDED', 'the run with this key has ended and takes no signal');
+}
+
+/** Puts the head of a run; with a count where the runs of its tenant are limited. */
+function createHead({ store, random }: Deps, { head, liveMax }: AdmittedStart) {
+  const writerId = random.hex(16);
+  return liveMax === undefined
+    ? store.heads.create(head, writerId)
+    : store.heads.createWith(head, writerId, { liveMax });
 }
 
 /** Returns the run id of a start with a key: equal keys of two tenants are different runs. */

@@ -6,10 +6,13 @@ import type { Condition, Item, Write } from '../table.js';
  * the format is 1. A change of what an item means to its readers, or of what a write must not lose, needs the next
  * format. An attribute that older versions may ignore needs none.
  */
-export const itemFormat = 2;
+export const itemFormat = 3;
 
 /** Format of a head with conditions on its start: a version that does not know them would run the code at once. */
 export const headWithConditions = 2;
+
+/** Format of a head that is counted: a version that does not know that would never end the count. */
+export const headWithCount = 3;
 
 export const formatAttribute = 'format';
 

@@ -1,8 +1,8 @@
 import type { StoredError } from '../../base/errors.js';
 import type { FailedTurns, ParentWait, RunGlance, RunHead, RunStatus, RunSummary } from '../../history/records.js';
 import type { Item } from '../table.js';
-import { count, fields, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formatAttribute, headWithConditions } from './format.js';
+import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
+import { formatAttribute, headWithConditions, headWithCount } from './format.js';
 import { marker, ownerInListing, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
@@ -40,6 +40,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   tags: optional(json<Readonly<Record<string, string>>>()),
   owner: optional(text),
   tenant: optional(text),
+  counted: flag,
   inboxCount: number,
   dueSeq: number,
   blocks: count,
@@ -61,7 +62,8 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError }: RunHead): Record<string, number> {
+function formatOf({ afterRunId, inputError, counted }: RunHead): Record<string, number> {
+  if (counted === true) return { [formatAttribute]: headWithCount };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
@@ -97,5 +99,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant', 'counted'] as const),
 );

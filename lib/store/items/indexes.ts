@@ -29,7 +29,9 @@ export const runListing = ({ runId, createdAtMs, owner, tenant }: ListedRun, sta
 /** Reads tenant and owner from a row of the list of runs. */
 export function ownerInListing({ listSort: sort }: Item): Pick<RunHead, 'owner' | 'tenant'> {
   const [, , tenant, ...owner] = String(sort ?? '').split('#');
-  return owner.length === 0 ? {} : { ...defined({ tenant: tenant || undefined }), owner: owner.join('#') };
+  return owner.length === 0
+    ? {}
+    : { ...defined({ tenant: tenant === '' ? undefined : tenant }), owner: owner.join('#') };
 }
 
 /** Attribute of the list of what a tenant has in a list; none without a tenant. */

@@ -26,6 +26,12 @@ export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk
 export const namedKeyPrefix = 'key#';
 /** Key of a named key of a caller. */
 export const namedKeyKey = (name: string): Key => ({ pk: namedKeyPrefix + name, sk: headSk });
+export const tenantPrefix = 'tenant#';
+/** Key of a counter of a tenant. */
+export const tenantCountKey = (tenant: string, counted: 'live' | 'starts' | 'signals'): Key => ({
+  pk: tenantPrefix + tenant,
+  sk: counted,
+});
 /** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 

@@ -73,6 +73,7 @@ export const itemLimits = {
     tags: text(20 * KiB),
     owner: callerId,
     tenant: name,
+    counted: number,
     inboxCount: number,
     dueSeq: number,
     blocks: number,
@@ -165,6 +166,8 @@ export const itemLimits = {
   },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
+  /** Counters of a tenant: live runs, and what was asked for in the current minute. */
+  tenant: { ...common, live: number, minute: number, requests: number },
   schedule: {
     ...common,
     revision: number,
@@ -210,6 +213,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   }
   if (pk.startsWith('key#')) return 'key';
   if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('tenant#')) return 'tenant';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

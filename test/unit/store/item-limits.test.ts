@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { roles } from '../../../lib/base/caller.js';
 import type { StoredError } from '../../../lib/base/errors.js';
 import type { JsonValue } from '../../../lib/base/json.js';
 import { chunkBytes, dueShardsMax, questionMaxBytes, payloadMaxBytes, questionsMax } from '../../../lib/base/limits.js';
@@ -202,6 +203,8 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const tags = Object.fromEntries(
     Array.from({ length: 10 }, (_, n) => [`${n}${'\u0001'.repeat(63)}`, '\u0001'.repeat(256)]),
   );
+  const owner = `${wide(42)}aa`;
+  const tenant = 't'.repeat(64);
   const head = (id: string): RunHead => ({
     runId: id,
     workflow: 'w'.repeat(64),
@@ -220,6 +223,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     sentDigest: 'd'.repeat(64),
     inputError: { code: 'INPUT_INVALID', message: wide(1000) },
     tags,
+    owner,
+    tenant,
+    counted: true,
     inboxCount: 0,
     dueSeq: 0,
     blocks: 0,
@@ -234,18 +240,16 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     payload: filling('payload', signalMaxBytes),
     atMs,
     order: Number.MAX_SAFE_INTEGER,
+    by: owner,
     dueAtMs: atMs,
   });
 
   // Heads, ids, inbox.
   expect((await store.heads.create(head(runId), writerId)).created).toBe(true);
-  expect(await store.heads.createWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toMatchObject(
-    {
-      created: true,
-    },
-  );
+  const withSignal = { signal: signal('1'.repeat(32), '1'), liveMax: 1 };
+  expect(await store.heads.createWith(head('1'.repeat(32)), writerId, withSignal)).toMatchObject({ created: true });
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
-  expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe(true);
+  expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe('created');
   await store.inbox.seed(signal('2'.repeat(32), '2'));
   expect(await store.inbox.put(signal(runId, '3'))).toBe('accepted');
   const cancel = {
@@ -284,6 +288,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     onTimeout: 'cancel',
     answersQuestions: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
+    tenant,
     step: {
       failedAttempts: 1,
       strikes: 1,
@@ -350,6 +355,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     atMs,
     by: 'operator',
+    caller: owner,
     outcome: {
       kind: 'completed',
       result: filling('outcome', payloadMaxBytes),
@@ -383,7 +389,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     seen: { status: 'ending' },
     markAtMs: atMs,
   } as const;
-  expect(await store.log.commitEnd({ runId, createdAtMs: atMs }, { seq: 3, writerId, events }, end)).toBe(true);
+  expect(
+    await store.log.commitEnd({ runId, createdAtMs: atMs, owner, tenant }, { seq: 3, writerId, events }, end),
+  ).toBe(true);
   await store.headMarkers.markEnded(runId, atMs);
   await store.headMarkers.clear(runId, atMs, 4);
 
@@ -397,6 +405,12 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
   });
+  const key = { name: 'k'.repeat(64), roles, tenant, createdAtMs: atMs, by: owner };
+  expect(await store.keys.add({ ...key, digest: 'd'.repeat(64) }, writerId)).toBe(true);
+  await store.keys.rotate(key.name, { digest: 'e'.repeat(64), oldDigest: 'd'.repeat(64) });
+  await store.keys.noteUse(key.name, 20_000);
+  await store.keys.revoke(key.name, atMs);
+  expect(await store.tenants.takePermit(tenant, 'starts', { atMs, perMinute: 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;
   const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
@@ -415,7 +429,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const writes = Object.entries(plain)
     .filter(([part, of]) => typeof of === 'object' && part !== 'servers' && part !== 'lists')
     .flatMap(([part, of]) => Object.getOwnPropertyNames(Object.getPrototypeOf(of)).map((method) => `${part}.${method}`))
-    .filter((name) => !/\.(constructor|read|glance|has|known)/.test(name));
+    .filter((name) => !/\.(constructor|read|glance|has|known|names$)/.test(name));
   expect(writes.filter((method) => !called.has(method))).toEqual([]);
   for (const [kind, attributes] of Object.entries(limits)) {
     const missing = Object.keys(attributes).filter((attribute) => seen.get(kind as ItemKind)?.has(attribute) !== true);
