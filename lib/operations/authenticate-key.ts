@@ -14,7 +14,7 @@ const dayMs = 24 * 3_600_000;
  */
 export async function authenticateKey(deps: Deps, key: string): Promise<Caller> {
   const name = keyForm.exec(key)?.[1];
-  const known = name === undefined ? undefined : await deps.store.keys.read(name);
+  const known = name === undefined ? undefined : await (await deps.store.callers()).keys.read(name);
   const given = deps.digest(key);
   // Compares with both, whatever the first comparison says, and also where there is no key.
   const fits = [known?.digest, known?.oldDigest].filter((digest) => isSame(digest ?? noDigest, given));
@@ -38,7 +38,7 @@ async function noteUse({ clock, store, log }: Deps, { name, usedDay = 0 }: Named
   const day = Math.floor(clock.nowMs() / dayMs);
   if (usedDay >= day) return;
   try {
-    await store.keys.noteUse(name, day);
+    await (await store.callers()).keys.noteUse(name, day);
   } catch (error) {
     log.info('use of a key not noted', { key: name, error });
   }

@@ -1,11 +1,12 @@
+import { lazy } from '../base/lazy.js';
 import { dueShardsMin } from '../base/limits.js';
+import type { CallerParts } from './parts/caller-parts.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
-import { NamedKeys } from './parts/named-keys.js';
 import { Names } from './parts/names.js';
 import { Polls } from './parts/polls.js';
 import { Questions } from './parts/questions.js';
@@ -13,7 +14,6 @@ import { Runs } from './parts/runs.js';
 import { Schedules } from './parts/schedules.js';
 import { ServerStates } from './parts/server-states.js';
 import { Starts } from './parts/starts.js';
-import { TenantCounts } from './parts/tenant-counts.js';
 import { Tokens } from './parts/tokens.js';
 import { UnwantedTasks } from './parts/unwanted-tasks.js';
 import { WorkerStarts } from './parts/worker-starts.js';
@@ -37,8 +37,8 @@ export class RunStore {
   readonly headMarkers: HeadMarkers;
   /** Ids that callers give to runs. */
   readonly names: Names;
-  /** Credentials of callers. */
-  readonly keys: NamedKeys;
+  /** Credentials of callers, and what tenants ask for; loaded at the first call. */
+  readonly callers: () => Promise<CallerParts>;
   /** Commits of runs. */
   readonly log: Log;
   /** Requests to runs. */
@@ -59,8 +59,6 @@ export class RunStore {
   readonly longSteps: LongSteps;
   /** States of schedules. */
   readonly schedules: Schedules;
-  /** What tenants ask for. */
-  readonly tenants: TenantCounts;
   /** The indexes. */
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
@@ -74,8 +72,7 @@ export class RunStore {
     this.heads = new Heads(sharded);
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
-    this.keys = new NamedKeys(table);
-    this.tenants = new TenantCounts(table);
+    this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);
     this.tokens = new Tokens(sharded);

@@ -33,7 +33,8 @@ export async function addKey(
     digest,
     ...defined({ tenant, by: deps.caller?.id }),
   };
-  if (!(await deps.store.keys.add(made, deps.random.hex(16))))
+  const { keys } = await deps.store.callers();
+  if (!(await keys.add(made, deps.random.hex(16))))
     throw new EngineError('NAMED_KEY_EXISTS', `there is, or was, a key named "${name}"`);
   deps.log.info('named key added', { key: name, roles: made.roles, ...defined({ tenant, by: deps.caller?.id }) });
   return { ...toKeyView(made), key };
@@ -44,10 +45,11 @@ export async function addKey(
  * @throws EngineError `NAMED_KEY_NOT_FOUND`; `STORE_UNAVAILABLE` if it is being rotated concurrently
  */
 export async function rotateKey(deps: Deps, name: string): Promise<NewKey> {
-  const known = await deps.store.keys.read(name);
+  const { keys } = await deps.store.callers();
+  const known = await keys.read(name);
   if (known?.digest === undefined) throw notFound();
   const { key, digest } = newText(deps, name);
-  const rotated = await deps.store.keys.rotate(name, { digest, oldDigest: known.digest });
+  const rotated = await keys.rotate(name, { digest, oldDigest: known.digest });
   if (rotated?.digest !== digest) throw new EngineError('STORE_UNAVAILABLE', 'the key is being changed concurrently');
   deps.log.info('named key rotated', { key: name, ...defined({ by: deps.caller?.id }) });
   return { ...toKeyView(rotated), key };
@@ -58,7 +60,8 @@ export async function rotateKey(deps: Deps, name: string): Promise<NewKey> {
  * @throws EngineError `NAMED_KEY_NOT_FOUND`
  */
 export async function revokeKey(deps: Deps, name: string, only?: 'old'): Promise<NamedKeyView> {
-  const revoked = await deps.store.keys.revoke(name, deps.clock.nowMs(), only);
+  const { keys } = await deps.store.callers();
+  const revoked = await keys.revoke(name, deps.clock.nowMs(), only);
   if (revoked === undefined) throw notFound();
   deps.log.info('named key revoked', { key: name, ...defined({ only, by: deps.caller?.id }) });
   return toKeyView(revoked);

@@ -24,7 +24,8 @@ export async function admit(
   const perMinute = of === 'starts' ? limits.startsPerMinute : limits.signalsPerMinute;
   if (perMinute === undefined) return;
   const atMs = deps.clock.nowMs();
-  if (await deps.store.tenants.takePermit(tenant, of, { atMs, perMinute })) return;
+  const { permits } = await deps.store.callers();
+  if (await permits.takePermit(tenant, of, { atMs, perMinute })) return;
   throw reached(`${of}PerMinute`, perMinute, Math.ceil((60_000 - (atMs % 60_000)) / 1_000));
 }
 

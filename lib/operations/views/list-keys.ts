@@ -30,9 +30,10 @@ export async function listKeys(
   deps: Deps,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string },
 ): Promise<NamedKeyList> {
-  const page = await deps.store.keys.names(limit, cursor);
+  const { keys: stored } = await deps.store.callers();
+  const page = await stored.names(limit, cursor);
   const reads = pLimit(runsReadInParallel);
-  const keys = await Promise.all(page.names.map((name) => reads(() => deps.store.keys.read(name))));
+  const keys = await Promise.all(page.names.map((name) => reads(() => stored.read(name))));
   return {
     keys: keys.filter((key) => key !== undefined).map(toKeyView),
     ...defined({ cursor: page.cursor }),
