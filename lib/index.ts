@@ -50,7 +50,7 @@ export type { InputHandler } from './workflow/context.js';
 export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
-// Configuring an app: its servers, schedules and hooks.
+// Configuring an app: its servers, schedules, hooks and access.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
   A2aAgentConfig,
@@ -88,6 +88,8 @@ export type {
   HookSignal,
   HookStart,
 } from './workflow/hook.js';
+export type { AccessConfig, ClaimRules, PrincipalRules, TenantLimits } from './workflow/access.js';
+export type { Role } from './base/caller.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.

@@ -57,17 +57,17 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPoll({ runId, waitId, server, dueAtMs, hop }: JsonObject): PollMessage | undefined {
+function toPoll({ runId, waitId, server, dueAtMs, hop, by }: JsonObject): PollMessage | undefined {
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
-  if (server !== undefined && !isText(server)) return undefined;
+  if ((server !== undefined && !isText(server)) || (by !== undefined && !isText(by))) return undefined;
   if (dueAtMs !== undefined && !isInstant(dueAtMs)) return undefined;
   if (hop !== undefined && knownHop === undefined) return undefined;
   return {
     kind: 'poll',
     runId,
     waitId,
-    ...defined({ server, dueAtMs, hop: knownHop }),
+    ...defined({ server, dueAtMs, hop: knownHop, by }),
   };
 }
 

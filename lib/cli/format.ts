@@ -222,7 +222,12 @@ export function formatSchedule(schedule: ScheduleView): string {
   const rows: Row[] = [
     ['schedule', schedule.name],
     ['workflow', schedule.workflow],
-    ['status', schedule.pausedAtMs === undefined ? 'active' : `paused since ${time(schedule.pausedAtMs)}`],
+    [
+      'status',
+      schedule.pausedAtMs === undefined
+        ? 'active'
+        : `paused since ${time(schedule.pausedAtMs)}${schedule.pausedBy === undefined ? '' : ` by ${schedule.pausedBy}`}`,
+    ],
   ];
   if (schedule.problem !== undefined) rows.push(['problem', schedule.problem]);
   if (schedule.nextTickAtMs !== undefined) rows.push(['next', time(schedule.nextTickAtMs)]);

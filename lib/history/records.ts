@@ -291,8 +291,9 @@ export interface ScheduleState {
   readonly starting?: { readonly tickAtMs: EpochMs; readonly sinceMs: EpochMs };
   /** A tick that waits for the end of the previous run. */
   readonly waitingTickAtMs?: EpochMs;
-  /** When the schedule was paused. */
+  /** When the schedule was paused, and by which caller. */
   readonly pausedAtMs?: EpochMs;
+  readonly pausedBy?: string;
 }
 
 /** The run to which an id of a caller points, and how often that has changed. */

@@ -126,7 +126,7 @@ interface Kept {
 
 function arrivalOf({ env }: Context<Kept>): Arrival {
   // Missing where a request comes without a gateway.
-  return (env) ?? {};
+  return env ?? {};
 }
 
 function methodNotAllowed(deps: Deps, allowed: readonly string[]): Response {

@@ -17,10 +17,10 @@ export interface Settled {
 /** Creates a settlement as of now, for one write: its writer id shows whether a refused write was this one. */
 export function newSettlement(
   deps: Pick<Deps, 'random' | 'clock' | 'caller'>,
-  end: Pick<Settlement, 'by' | 'outcome'>,
+  end: Pick<Settlement, 'by' | 'outcome' | 'caller'>,
 ): Settlement {
   const caller = defined({ caller: deps.caller?.id });
-  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end, ...caller };
+  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...caller, ...end };
 }
 
 /**

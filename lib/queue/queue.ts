@@ -33,6 +33,8 @@ export interface PollMessage {
   readonly dueAtMs?: EpochMs;
   /** Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. */
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs };
+  /** Id of the caller who asked for the read. */
+  readonly by?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

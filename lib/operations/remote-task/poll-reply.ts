@@ -35,7 +35,7 @@ export async function takePollReply(
   switch (reply.kind) {
     case 'ended': {
       const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
-      return settlePolled(deps, token, { by: 'poll', outcome });
+      return settlePolled(deps, token, { by: 'poll', outcome, ...defined({ caller: read.message.by }) });
     }
     case 'working': {
       const nowMs = deps.clock.nowMs();
@@ -55,7 +55,7 @@ export async function takePollReply(
 export async function settlePolled(
   deps: Deps,
   token: TokenRecord,
-  end: Pick<Settlement, 'by' | 'outcome'>,
+  end: Pick<Settlement, 'by' | 'outcome' | 'caller'>,
 ): Promise<'settled' | 'stale'> {
   const { runId, waitId } = token;
   const settlement = newSettlement(deps, end);

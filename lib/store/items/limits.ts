@@ -37,10 +37,7 @@ const number = 'number';
 const common = { format: number } as const satisfies Record<string, Room>;
 const markers = { dueShard: word, dueAtMs: number } as const satisfies Record<string, Room>;
 /** Time, id, tenant and owner. */
-const listed = { listPartition: word, listSort: text(256), tenantPartition: text(128) } as const satisfies Record<
-  string,
-  Room
->;
+const listed = { listPartition: word, listSort: text(256) } as const satisfies Record<string, Room>;
 
 /**
  * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit next to one
@@ -73,6 +70,7 @@ export const itemLimits = {
     tags: text(20 * KiB),
     owner: callerId,
     tenant: name,
+    tenantPartition: text(128),
     counted: number,
     inboxCount: number,
     dueSeq: number,
@@ -119,6 +117,7 @@ export const itemLimits = {
     answersQuestions: number,
     form: payload(24 * KiB),
     tenant: name,
+    tenantPartition: text(128),
     stepFailures: number,
     stepStrikes: number,
     stepSinceMs: number,
@@ -178,6 +177,7 @@ export const itemLimits = {
     startingSinceMs: number,
     waitingTickAtMs: number,
     pausedAtMs: number,
+    pausedBy: callerId,
   },
   /** State, rate and slots of a server. */
   server: {

@@ -404,6 +404,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     starting: { tickAtMs: atMs, sinceMs: atMs },
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
+    pausedBy: owner,
   });
   const key = { name: 'k'.repeat(64), roles, tenant, createdAtMs: atMs, by: owner };
   const { keys, permits } = await store.callers();
