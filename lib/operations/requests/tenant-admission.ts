@@ -4,7 +4,8 @@ import type { RunHead } from '../../history/records.js';
 import { limitsOf } from '../../workflow/access.js';
 import type { Deps } from '../deps.js';
 
-const loadTenantLimits = lazy(() => import('./tenant-limits.js'));
+/** Loads the check of limits, which most deployments do not have. */
+export const loadTenantLimits = lazy(() => import('./tenant-limits.js'));
 
 /** A head that may be put, and with how many live runs of its tenant at most. */
 export interface AdmittedStart {
