@@ -6,6 +6,7 @@ import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { namesMutants } from './names.js';
+import { tenantMutants } from './tenants.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
@@ -44,6 +45,7 @@ export const mutants: readonly Mutant[] = [
   ...itemsMutants,
   ...jobsMutants,
   ...namesMutants,
+  ...tenantMutants,
   ...remoteMutants,
   ...requestsMutants,
   ...patientMutants,
@@ -204,6 +206,7 @@ export const mutants: readonly Mutant[] = [
         find: `const result = await this.#table.transact([
           { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
           { kind: 'update', key: headKey(runId), ...head },
+          ...others,
         ]);
         return result.ok || wroteIt(result.refused[0]?.old, commit);`,
         replace: `if (!(await this.commit(runId, commit))) return false;

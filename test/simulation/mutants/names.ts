@@ -106,8 +106,8 @@ export const namesMutants: readonly Mutant[] = [
     'names-start-race-not-compared',
     'F24: who loses the put of the head is compared with what is there',
     'lib/operations/requests/start-run.ts',
-    'if (!created) return sameStart(found, sentDigest);',
-    'if (!created) return sameStart(found, undefined);',
+    'refuseStart(start) : sameStart(found, sentDigest);',
+    'refuseStart(start) : sameStart(found, undefined);',
     'F24 the second of two starts at once is told',
   ),
   mutant(
