@@ -85,7 +85,7 @@ const table: Readonly<Record<RouteName, string>> = {
   rotateKey:         'f   f   f   a    f   f   f    f   f   f   +',
   revokeKey:         'f   f   f   a    f   f   f    f   f   f   +',
   listExternalWaits: '+   +   e   a    f   f   +    f   f   +   +',
-  // Whoever holds a settle token may use it; no other credential counts.
+  // The holder of a settle token may use it; no other credential counts.
   completeToken:     '+   +   +   +    +   +   +    +   +   +   +',
   failToken:         '+   +   +   +    +   +   +    +   +   +   +',
   heartbeatToken:    '+   +   +   +    +   +   +    +   +   +   +',
