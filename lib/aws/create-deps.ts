@@ -3,6 +3,7 @@ import { lazyEventBridge } from '../bus/lazy-eventbridge.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lazySqsQueues } from '../queue/lazy-queues.js';
+import { lazyKeySets } from '../remote/auth/lazy-key-sets.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
@@ -28,10 +29,11 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
   const readSecret = (name: string): string | undefined => process.env[name];
   const { dueShards } = env;
+  const http = lazyHttpClient();
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
   const transports = createTransports(app.servers, {
     ...system,
-    http: lazyHttpClient(),
+    http,
     readSecret,
     serverWords: store.servers,
     log,
@@ -48,6 +50,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       start: env.startQueueUrl,
     }),
     secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    keySets: lazyKeySets({ http, clock: system.clock }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,
       states: store.servers,

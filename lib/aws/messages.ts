@@ -72,8 +72,9 @@ function toPoll({ runId, waitId, server, dueAtMs, hop, by }: JsonObject): PollMe
 }
 
 function toHop(value: JsonValue | undefined): PollMessage['hop'] {
-  const { count, claimedDueAtMs } = fieldsOf(value);
-  return isCount(count) && isInstant(claimedDueAtMs) ? { count, claimedDueAtMs } : undefined;
+  const { count, claimedDueAtMs, isAhead } = fieldsOf(value);
+  if (!isCount(count) || !isInstant(claimedDueAtMs)) return undefined;
+  return { count, claimedDueAtMs, ...defined({ isAhead: isAhead === true ? true : undefined }) };
 }
 
 function toNews(value: JsonValue): News | undefined {

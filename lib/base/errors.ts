@@ -32,6 +32,7 @@ export const engineErrorCodes = [
   'TENANT_LIMIT_REACHED',
   'RUN_ENDED',
   'RUN_EXISTS',
+  'CONCURRENCY_KEY_BUSY',
   'TOKEN_INVALID',
   'KEY_REUSED',
   // Configuration

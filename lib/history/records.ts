@@ -18,6 +18,7 @@ import type {
 import type { Question } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
+import type { TaskTrail } from './task-trail.js';
 
 /** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
@@ -53,6 +54,8 @@ export interface RunHead extends Marker {
   readonly sentDigest?: string;
   /** The run does not begin before this other run, including its continuations, has ended. */
   readonly afterRunId?: RunId;
+  /** Its place among the runs with the same concurrency key, if it has one. */
+  readonly lane?: LanePlace;
   /** Why the input of a continuation does not match the workflow. The run fails before any code runs. */
   readonly inputError?: StoredError;
   /** When the run ends as failed. */
@@ -87,6 +90,18 @@ export interface RunHead extends Marker {
   readonly blocked?: StoredError;
   /** Failed turns in a row, if the last one failed. */
   readonly failedTurns?: FailedTurns;
+}
+
+/** Place of a run in its lane: the runs of one workflow that have the same concurrency key, in the order of acceptance. */
+export interface LanePlace {
+  /** The concurrency key. */
+  readonly key: string;
+  /** The run does not begin before this run of the lane, including its continuations, has ended. */
+  readonly afterRunId?: RunId;
+  /** Whether the run asks those before it to cancel. */
+  readonly replaces?: boolean;
+  /** The run that waits for this one, and is told of its end. */
+  readonly nextRunId?: RunId;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
@@ -143,6 +158,12 @@ export interface TokenRecord extends Marker {
   readonly answersQuestions?: boolean;
   /** Questions of the server. */
   readonly questions?: TokenQuestions;
+  /** What was seen of the remote task. Missing until a reply shows its state, and on items of earlier versions. */
+  readonly trail?: TaskTrail;
+  /** Whether the call has a handler for the progress of the task. */
+  readonly followsProgress?: boolean;
+  /** Number of the last change of the trail that a turn has taken in. */
+  readonly progressTaken?: number;
   /** The question, if the wait is for a person. */
   readonly form?: Question;
   /** Tenant of the run of a question, for lists. */
@@ -301,3 +322,6 @@ export interface RunName {
   readonly runId: RunId;
   readonly generation: number;
 }
+
+/** The last run of a lane, and how often that has changed. */
+export type Lane = RunName;

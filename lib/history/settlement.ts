@@ -43,5 +43,7 @@ export interface Settlement {
   readonly by: SettledBy;
   /** Id of the caller who settled it, or who had the task read. */
   readonly caller?: string;
+  /** What proved the sender of a relay's settlement, besides the token: `bearer`, `jwt <jti>` … */
+  readonly proof?: string;
   readonly outcome: TokenOutcome;
 }

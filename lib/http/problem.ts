@@ -24,6 +24,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   KEY_REUSED: 409,
   RUN_ENDED: 409,
   RUN_EXISTS: 409,
+  CONCURRENCY_KEY_BUSY: 409,
   QUERY_FAILED: 422,
   QUERY_TIMED_OUT: 504,
   PAYLOAD_TOO_LARGE: 413,

@@ -16,6 +16,7 @@ import { json, problemResponse } from '../http/problem.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
+import { KeySets } from '../remote/auth/key-sets.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
@@ -190,6 +191,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     store,
     ...defined({ bus }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
+    keySets: new KeySets({ http, clock: system.clock }),
     secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,

@@ -1,5 +1,6 @@
 import type { Caller } from '../base/caller.js';
 import type { Random } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
@@ -16,6 +17,18 @@ import type { WarmRuns } from './warm-runs.js';
 export interface SecretValues {
   /** Returns undefined if there is no such secret. @throws EngineError if it cannot be asked for */
   read(source: SecretSource): Promise<{ reveal(): string } | undefined>;
+}
+
+/** Public keys of issuers of signed tokens, by the URL of their set. */
+export interface KeySets {
+  /**
+   * Returns a set of keys (RFC 7517), the same object until it is read again. `isRenewed`: a token names a key that is not
+   * among those known. @throws EngineError `STORE_UNAVAILABLE` if it cannot be read
+   */
+  read(
+    url: string,
+    options: { readonly isRenewed: boolean; readonly allowPrivateAddresses: boolean },
+  ): Promise<JsonObject>;
 }
 
 /** Everything an operation touches besides its arguments. One object, so that a simulator can replace all of it. */
@@ -42,6 +55,8 @@ export interface Deps {
    * operations are called directly.
    */
   readonly caller?: Caller;
+  /** Reads the keys of issuers. Default: no keys can be read. */
+  readonly keySets?: KeySets;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;

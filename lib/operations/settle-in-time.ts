@@ -1,6 +1,7 @@
 import { defined } from '../base/defined.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
+import type { Settling } from '../store/parts/tokens.js';
 import type { Deps } from './deps.js';
 import { timedOut } from '../decide/worker-start.js';
 
@@ -17,7 +18,7 @@ export interface Settled {
 /** Creates a settlement as of now, for one write: its writer id shows whether a refused write was this one. */
 export function newSettlement(
   deps: Pick<Deps, 'random' | 'clock' | 'caller'>,
-  end: Pick<Settlement, 'by' | 'outcome' | 'caller'>,
+  end: Pick<Settlement, 'by' | 'caller' | 'proof' | 'outcome'>,
 ): Settlement {
   const caller = defined({ caller: deps.caller?.id });
   return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...caller, ...end };
@@ -30,7 +31,7 @@ export function newSettlement(
 export async function settleInTime(
   deps: Deps,
   { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
-  settlement: Settlement,
+  settlement: Settling,
   unless?: 'handle' | 'form',
 ): Promise<Settled> {
   for (;;) {

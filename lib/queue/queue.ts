@@ -31,8 +31,11 @@ export interface PollMessage {
   readonly server?: string;
   /** The due instant that it was sent for; stale if the item has another one. Missing: poll now (a poke). */
   readonly dueAtMs?: EpochMs;
-  /** Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. */
-  readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs };
+  /**
+   * Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. `isAhead`: the
+   * claim was made for this read alone, by the write that recorded the last one.
+   */
+  readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs; readonly isAhead?: true };
   /** Id of the caller who asked for the read. */
   readonly by?: string;
 }

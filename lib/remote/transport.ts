@@ -31,6 +31,9 @@ export type StartReply =
       readonly kind: 'started';
       readonly handle: RemoteTaskHandle;
       readonly pollAfterMs?: number;
+      /** First state of the task, as in a `PollReply`. */
+      readonly state?: string;
+      readonly note?: string;
       /** Questions for which the task is already waiting. */
       readonly questions?: readonly RemoteQuestion[];
     }
@@ -47,14 +50,16 @@ export type StartReply =
 
 export type PollReply =
   /**
-   * Still running. `state`: in the protocol's words, for display; `note`: progress as the server reports it;
-   * `questions`: all that are open.
+   * Still running. `state`: in the protocol's words, for display; `note`: the server's message on its progress;
+   * `progress`: a number, of `total` if that is known; `questions`: all that are open.
    */
   | {
       readonly kind: 'working';
       readonly state: string;
       readonly pollAfterMs?: number;
       readonly note?: string;
+      readonly progress?: number;
+      readonly total?: number;
       readonly questions?: readonly RemoteQuestion[];
       /**
        * MCP: how long the server now keeps the task, counted from its creation; null: for ever. Missing: as in the

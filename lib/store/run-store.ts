@@ -9,6 +9,7 @@ import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
 import { Names } from './parts/names.js';
 import { Polls } from './parts/polls.js';
+import { Proofs } from './parts/proofs.js';
 import { Questions } from './parts/questions.js';
 import { Runs } from './parts/runs.js';
 import { Schedules } from './parts/schedules.js';
@@ -51,6 +52,8 @@ export class RunStore {
   readonly workerStarts: WorkerStarts;
   /** Reads of remote tasks. */
   readonly polls: Polls;
+  /** Proofs of senders that have been used. */
+  readonly proofs: Proofs;
   /** Questions of remote servers. */
   readonly questions: Questions;
   /** Remote tasks of closed waits. */
@@ -63,6 +66,8 @@ export class RunStore {
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
+  /** For the parts that are loaded late, since few workflows need them. */
+  readonly table: Table;
   /** Partitions of the due index into which this process puts markers. */
   readonly dueShards: number;
 
@@ -79,12 +84,14 @@ export class RunStore {
     this.starts = new Starts(sharded);
     this.workerStarts = new WorkerStarts(sharded);
     this.polls = new Polls(sharded);
+    this.proofs = new Proofs(table);
     this.questions = new Questions(sharded);
     this.unwantedTasks = new UnwantedTasks(sharded);
     this.longSteps = new LongSteps(sharded);
     this.schedules = new Schedules(sharded);
     this.lists = new Lists(sharded);
     this.servers = new ServerStates(table);
+    this.table = sharded;
     this.dueShards = dueShards;
   }
 }

@@ -6,6 +6,7 @@ import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
+import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
@@ -26,6 +27,11 @@ export interface ServerOptions {
    * loopback.
    */
   readonly allowPrivateAddresses?: boolean;
+  /**
+   * Proof that a relay needs, besides the token, to settle a wait for a task of this server; of a list, any is enough.
+   * Default: the token is enough.
+   */
+  readonly relayAuth?: HookAuth | readonly HookAuth[];
 }
 
 /** Revisions of MCP that have tasks. */
@@ -163,6 +169,8 @@ export function defineApp<
     checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
+    const relayProblem = server.relayAuth === undefined ? undefined : problemWithHookAuths(server.relayAuth);
+    if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);
     checkProtocol(`servers.${name}`, server);
   }
   const { access } = config;

@@ -2,6 +2,7 @@ import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue, OnlyStorable } from '../base/json.js';
+import { checkConcurrency, type Concurrency } from './concurrency.js';
 import { configName } from './config-name.js';
 import type { Workflow, WorkflowContext } from './context.js';
 
@@ -18,6 +19,8 @@ export interface WorkflowOptions<Input, Output, Given = Input> {
    * JSON.
    */
   readonly input?: StandardSchemaV1<Given, Input>;
+  /** Which runs must not be under way at the same time. Default: all may. */
+  readonly concurrency?: Concurrency<NoInfer<Input>>;
   /**
    * The workflow's code. It is replayed from the start after each wait, so put everything that does not depend only on
    * the input and on `ctx` into `ctx.step`.
@@ -28,7 +31,7 @@ export interface WorkflowOptions<Input, Output, Given = Input> {
 const versionMaxLength = 64;
 
 /**
- * Defines a workflow. @throws EngineError `CONFIG_INVALID` for an invalid name or version
+ * Defines a workflow. @throws EngineError `CONFIG_INVALID` for an invalid name, version or other option
  * @example
  * ```ts
  * import { defineWorkflow } from 'outwait';
@@ -62,6 +65,6 @@ export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Inpu
     name: options.name,
     version,
     run: options.run,
-    ...defined({ input: options.input }),
+    ...defined({ input: options.input, concurrency: checkConcurrency(options.name, options.concurrency) }),
   };
 }

@@ -42,8 +42,8 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
     return takePollReply({ deps, message, token, claimedDueAtMs }, await read(deps, token));
   });
   if (tried.kind === 'done') return tried.result;
-  // Within a claim the next read is due at its end anyway.
-  if (message.hop === undefined) await putOff(deps, token, dueAtMs, tried);
+  // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
+  if (message.hop === undefined || message.hop.isAhead === true) await putOff(deps, token, dueAtMs, tried);
   return 'held';
 }
 

@@ -134,6 +134,7 @@ function freshToken(deps: Deps, { runId, wait, command, turnId }: RemoteStart): 
       onCancel: command.onCancel === 'leave' ? command.onCancel : undefined,
       onTimeout: command.onTimeout === 'leave' ? command.onTimeout : undefined,
       answersQuestions: command.answersQuestions ? true : undefined,
+      followsProgress: command.followsProgress,
     }),
     pollErrors: 0,
   };

@@ -8,7 +8,7 @@ import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
-import { newHead, type StartRequest, type StartedRun } from './start-run.js';
+import { loadLanes, newHead, type StartRequest, type StartedRun } from './start-run.js';
 import { type AdmittedStart, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 
@@ -63,8 +63,7 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
     admitted ??= await admitStart(deps, fresh);
     const { liveMax } = admitted;
     const head = liveMax === undefined ? fresh : { ...fresh, counted: true };
-    const name = { nameKey, generation: pointer?.generation ?? 0, liveMax };
-    const made = await deps.store.names.createRun(head, deps.random.hex(16), name);
+    const made = await createNamed(deps, head, { nameKey, generation: pointer?.generation ?? 0, liveMax });
     if (made === 'full') return refuseStart(admitted);
     if (made === 'created') {
       if (replacedRunId !== undefined) await terminateReplaced(deps, replacedRunId);
@@ -73,6 +72,18 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
     }
   }
   throw new EngineError('STORE_UNAVAILABLE', 'too many concurrent starts with one id');
+}
+
+async function createNamed(
+  deps: Deps,
+  head: RunHead,
+  name: { readonly nameKey: string; readonly generation: number; readonly liveMax: number | undefined },
+): Promise<'created' | 'moved' | 'full'> {
+  if (head.lane === undefined) return deps.store.names.createRun(head, deps.random.hex(16), name);
+  const { nameKey: key, generation, liveMax } = name;
+  const { putInLane } = await loadLanes();
+  const put = await putInLane(deps, head, { name: { key, generation }, liveMax });
+  return typeof put === 'string' ? put : 'moved';
 }
 
 /** Returns the run that an id points to, or its last successor. @throws EngineError `RUN_NOT_FOUND` */

@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
+import { lazy } from '../../base/lazy.js';
 import { canonicalJson, cutUtf8, toJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import {
@@ -14,13 +15,16 @@ import {
 import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
 import { validate, type Validated, textOfIssues } from '../../base/validate.js';
-import type { RunHead } from '../../history/records.js';
+import type { InboxRecord, RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
 import { deliver } from './inbox.js';
 import { signalRecord, type SignalRequest } from './signal-run.js';
-import { type AdmittedStart, admitSignal, admitStart, refuseStart } from './tenant-admission.js';
+import { admitSignal, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
+
+/** Loads what starts in lanes need: most workflows have none. */
+export const loadLanes = lazy(() => import('./start-in-lane.js'));
 
 /** Longest delay of a start. */
 const startDelayMaxMs = 365 * 24 * 3_600_000;
@@ -36,6 +40,11 @@ export interface StartRequest {
   readonly delayMs?: number;
   /** The run fails with `RUN_TIMED_OUT` unless it ends within this time from its start. */
   readonly timeoutMs?: number;
+  /**
+   * Runs of one workflow with the same concurrency key are never under way at the same time. Refused for a workflow
+   * that computes its own.
+   */
+  readonly concurrencyKey?: string;
   /** Shown in lists and filtered by: at most 10, names of at most 64 characters, values of at most 256. */
   readonly tags?: Readonly<Record<string, string>>;
 }
@@ -71,10 +80,31 @@ async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDi
   const known = request.key === undefined ? undefined : await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
   const start = await admitStart(deps, await newHead(deps, { ...request, runId, ...defined({ sentDigest }) }));
-  const { created, head: found } = await createHead(deps, start);
-  if (!created) return found === undefined ? refuseStart(start) : sameStart(found, sentDigest);
+  const { head, liveMax } = start;
+  const found = await createRun(deps, head, { liveMax });
+  if (found === 'full') return refuseStart(start);
+  if (found !== undefined) return sameStart(found, sentDigest);
   await wakeRun(deps, runId);
   return { runId, deduplicated: false };
+}
+
+/**
+ * Puts the head of a run, in its lane if it has one, and with it a first signal. Returns the head that exists if it was
+ * put before; `full`: more runs of the tenant are live than `liveMax` allows.
+ */
+export async function createRun(
+  deps: Deps,
+  head: RunHead,
+  more: { readonly signal?: InboxRecord; readonly liveMax?: number | undefined } = {},
+): Promise<RunHead | 'full' | undefined> {
+  if (head.lane !== undefined) return (await loadLanes()).createInLane(deps, head, more);
+  const writerId = deps.random.hex(16);
+  const isAlone = more.signal === undefined && more.liveMax === undefined;
+  const { created, head: found } = isAlone
+    ? await deps.store.heads.create(head, writerId)
+    : await deps.store.heads.createWith(head, writerId, more);
+  if (created) return undefined;
+  return found ?? (more.liveMax === undefined ? undefined : 'full');
 }
 
 /**
@@ -93,27 +123,19 @@ export async function startOrSignal(
   let known = await deps.store.heads.read(runId);
   if (known === undefined) {
     const start = await admitStart(deps, await newHead(deps, { ...request, runId, sentDigest }));
-    const { liveMax } = start;
-    const made = await deps.store.heads.createWith(start.head, deps.random.hex(16), { signal, liveMax });
-    if (made.created) {
+    const { head, liveMax } = start;
+    const found = await createRun(deps, head, { signal, liveMax });
+    if (found === 'full') return refuseStart(start);
+    if (found === undefined) {
       await wakeRun(deps, runId);
       return { runId, deduplicated: false };
     }
-    if (made.head === undefined && liveMax !== undefined) return refuseStart(start);
-    known = made.head;
+    known = found;
   }
   await admitSignal(deps, request.signal.payload);
-  if (known !== undefined) sameStart(known, sentDigest);
+  sameStart(known, sentDigest);
   if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
   throw new EngineError('RUN_ENDED', 'the run with this key has ended and takes no signal');
-}
-
-/** Puts the head of a run; with a count where the runs of its tenant are limited. */
-function createHead({ store, random }: Deps, { head, liveMax }: AdmittedStart) {
-  const writerId = random.hex(16);
-  return liveMax === undefined
-    ? store.heads.create(head, writerId)
-    : store.heads.createWith(head, writerId, { liveMax });
 }
 
 /** Returns the run id of a start with a key: equal keys of two tenants are different runs. */
@@ -122,8 +144,13 @@ function keyedRunId({ tokens, caller }: Deps, workflow: string, key: string): Ru
 }
 
 /** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */
-function startDigest(deps: Deps, { workflow, input, tags, delayMs, timeoutMs }: StartRequest): string {
-  const sent = { input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null };
+function startDigest(deps: Deps, request: StartRequest): string {
+  const { workflow, input, tags, delayMs, timeoutMs, concurrencyKey } = request;
+  const sent = {
+    ...{ input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null },
+    // Left out if undefined, so that the digests of earlier versions stay.
+    ...defined({ concurrencyKey }),
+  };
   return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
 }
 
@@ -153,6 +180,7 @@ export async function newHead(
   }
   const input = await validInput(deps, workflow, request.input);
   const { id, key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
+  const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
   if (tags !== undefined) checkTags(tags);
   const nowMs = deps.clock.nowMs();
   const startAtMs = request.delayMs === undefined ? undefined : nowMs + checkDelay(request.delayMs);
@@ -169,6 +197,7 @@ export async function newHead(
       key,
       sentDigest,
       afterRunId,
+      lane: concurrencyKey === undefined ? undefined : { key: concurrencyKey },
       startAtMs,
       deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),
       parent,
@@ -184,6 +213,19 @@ export async function newHead(
     // Guards the first wake.
     dueAtMs: startAtMs ?? nowMs,
   };
+}
+
+/** @throws EngineError `INPUT_INVALID` */
+function concurrencyKeyOf(
+  { name, concurrency }: AnyWorkflow,
+  input: JsonValue | undefined,
+  given: string | undefined,
+): string | undefined {
+  if (concurrency !== undefined && given !== undefined)
+    throw new EngineError('INPUT_INVALID', `workflow "${name}" computes its concurrency keys: a start takes none`);
+  const key = concurrency === undefined ? given : concurrency.key(input);
+  if (key !== undefined) checkName(key, 'a concurrency key', { maxBytes: idempotencyKeyMaxBytes });
+  return key;
 }
 
 function deadline(startAtMs: EpochMs, timeoutMs: number): EpochMs {

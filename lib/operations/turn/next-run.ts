@@ -53,6 +53,8 @@ export async function startNextRun(
       tenant: head.tenant,
       counted: head.counted,
     }),
+    // It takes over the place of this one, which has seen that those before it had ended.
+    ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

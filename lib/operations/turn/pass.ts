@@ -58,6 +58,10 @@ export class Pass {
     const { head } = run;
     const lookAtMs = run.isNew && head.afterRunId !== undefined ? await this.#nextLookAtMs() : undefined;
     if (lookAtMs !== undefined) return done(restBehind(this.#pass, lookAtMs));
+    if (run.isNew && head.lane?.afterRunId !== undefined) {
+      const waited = await (await loadRareParts()).waitInLane(this.#pass, head.lane);
+      if (waited !== undefined) return waited;
+    }
 
     const nowMs = this.#pass.nowMs();
     // Neither needs the workflow's code, so a run that is blocked or paused is also ended here.

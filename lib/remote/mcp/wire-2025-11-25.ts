@@ -179,7 +179,8 @@ export function readCallResult(
     taskId,
     ...defined({ ttlMs: isPositive(ttl) ? wholeMs(ttl) : undefined, session: session.id }),
   };
-  return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(pollInterval)) };
+  const hint = isTerminal(status) ? { pollAfterMs: 0 } : hintOf(pollInterval);
+  return { kind: 'started', handle, state: status, ...noteOf(task), ...hint };
 }
 
 /** Reads the result of `tasks/get`: a state, or a task whose result must be fetched. */

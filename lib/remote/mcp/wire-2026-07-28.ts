@@ -184,7 +184,8 @@ function readCreatedTask(task: JsonObject, server: string, answersQuestions: boo
     }),
   } as const;
   // Has the task read at once if it has ended: the reply to the call never carries the result.
-  return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs'])) };
+  const hint = isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs']);
+  return { kind: 'started', handle, state: status, ...noteOf(task), ...hint };
 }
 
 /**

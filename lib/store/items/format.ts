@@ -13,6 +13,8 @@ export const headWithConditions = 2;
 
 /** Format of a head that is counted: a version that does not know that would never end the count. */
 export const headWithCount = 3;
+/** Format of a head with a place in a lane: a version that does not know lanes would neither wait nor tell the next run. */
+export const headInLane = 3;
 
 export const formatAttribute = 'format';
 

@@ -1,8 +1,16 @@
 import type { StoredError } from '../../base/errors.js';
-import type { FailedTurns, ParentWait, RunGlance, RunHead, RunStatus, RunSummary } from '../../history/records.js';
+import type {
+  FailedTurns,
+  LanePlace,
+  ParentWait,
+  RunGlance,
+  RunHead,
+  RunStatus,
+  RunSummary,
+} from '../../history/records.js';
 import type { Item } from '../table.js';
 import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formatAttribute, headWithConditions, headWithCount } from './format.js';
+import { formatAttribute, headInLane, headWithConditions, headWithCount } from './format.js';
 import { marker, ownerInListing, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
@@ -10,6 +18,13 @@ const parent = fields<ParentWait>({
   runId: named('parentRunId', text),
   waitId: named('parentWaitId', text),
   workflow: optional(named('parentWorkflow', text)),
+});
+
+const lanePlace = fields<LanePlace>({
+  key: named('concurrencyKey', text),
+  afterRunId: optional(named('laneAfterRunId', text)),
+  replaces: named('laneReplaces', flag),
+  nextRunId: optional(named('laneNextRunId', text)),
 });
 
 const failedTurns = fields<FailedTurns>({
@@ -30,6 +45,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   key: optional(text),
   sentDigest: optional(text),
   afterRunId: optional(text),
+  lane: optional(group(lanePlace)),
   inputError: optional(payload<StoredError>()),
   deadlineAtMs: optional(number),
   startAtMs: optional(number),
@@ -62,8 +78,9 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError, counted }: RunHead): Record<string, number> {
+function formatOf({ afterRunId, inputError, counted, lane }: RunHead): Record<string, number> {
   if (counted === true) return { [formatAttribute]: headWithCount };
+  if (lane !== undefined) return { [formatAttribute]: headInLane };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
@@ -99,5 +116,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant', 'counted'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant', 'counted', 'lane'] as const),
 );

@@ -32,8 +32,13 @@ export const tenantCountKey = (tenant: string, counted: 'live' | 'starts' | 'sig
   pk: tenantPrefix + tenant,
   sk: counted,
 });
+/** Key of the pointer to the last run of a lane. */
+export const laneKey = (lane: string): Key => ({ pk: `lane#${lane}`, sk: headSk });
 /** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
+
+/** Key of a proof that was taken, by its digest. */
+export const proofKey = (id: string): Key => ({ pk: `proof#${id}`, sk: headSk });
 
 export const runIdOf = (item: Item): RunId => item.pk.slice(runPrefix.length);
 export const seqOf = ({ sk }: Key): number => Number(sk.slice(commitPrefix.length));

@@ -80,6 +80,10 @@ export const itemLimits = {
     laterRunId: id,
     sentDigest: text(64),
     inputError: payload(16 * KiB),
+    concurrencyKey: text(idempotencyKeyMaxBytes),
+    laneAfterRunId: id,
+    laneReplaces: number,
+    laneNextRunId: id,
     failedTurns: number,
     failedTurnCause: word,
     failedTurnAtMs: number,
@@ -137,6 +141,9 @@ export const itemLimits = {
     questionsRecorded: number,
     questionsRound: number,
     questionsTaken: number,
+    trail: payload(9 * KiB),
+    followsProgress: number,
+    progressTaken: number,
     sighted: word,
     sightings: number,
     sightedAtMs: number,
@@ -147,6 +154,7 @@ export const itemLimits = {
     settledBy: id,
     settledFrom: word,
     settledCaller: callerId,
+    settledProof: text(256),
     outcome: payload(64 * KiB),
   },
   /** Named key of a caller. */
@@ -167,6 +175,10 @@ export const itemLimits = {
   name: { ...common, runId: id, generation: number },
   /** Counters of a tenant: live runs, and what was asked for in the current minute. */
   tenant: { ...common, live: number, minute: number, requests: number },
+  /** Pointer to the last run of a lane. */
+  lane: { ...common, runId: id, generation: number },
+  /** Proof of a sender that was taken. */
+  proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
     ...common,
     revision: number,
@@ -214,6 +226,8 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   if (pk.startsWith('key#')) return 'key';
   if (pk.startsWith('name#')) return 'name';
   if (pk.startsWith('tenant#')) return 'tenant';
+  if (pk.startsWith('lane#')) return 'lane';
+  if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

@@ -5,6 +5,7 @@ import type { Question } from '../../history/question.js';
 import type { LongStepRecord, RemoteCancel, Settlement, TokenOutcome } from '../../history/records.js';
 import type { TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { BadReads } from '../../history/remote-end.js';
+import type { TaskTrail } from '../../history/task-trail.js';
 import type { Item } from '../table.js';
 import { type Attributes, type Field, fields, flag, group, named, number } from './fields.js';
 import { optional, orElse, payload, text, word } from './fields.js';
@@ -91,6 +92,7 @@ const settlement = fields<Settlement>({
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
   caller: named('settledCaller', optional(text)),
+  proof: named('settledProof', optional(text)),
   // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
 });
@@ -109,6 +111,9 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   handle: optional(payload<RemoteTaskHandle>()),
   answersQuestions: flag,
   questions: optional(questions),
+  trail: optional(payload<TaskTrail>()),
+  followsProgress: flag,
+  progressTaken: optional(number),
   form: optional(payload<Question>()),
   tenant: optional(text),
   workerStart: optional(group(workerStartFields)),

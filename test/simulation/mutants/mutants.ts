@@ -5,11 +5,13 @@ import { endingMutants } from './ending.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
+import { lanesMutants } from './lanes.js';
 import { namesMutants } from './names.js';
 import { tenantMutants } from './tenants.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { proofsMutants } from './proofs.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -44,9 +46,11 @@ export const mutants: readonly Mutant[] = [
   ...freshMutants,
   ...itemsMutants,
   ...jobsMutants,
+  ...lanesMutants,
   ...namesMutants,
   ...tenantMutants,
   ...remoteMutants,
+  ...proofsMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,

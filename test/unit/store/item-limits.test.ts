@@ -11,6 +11,7 @@ import { itemKindOf, type ItemKind, itemLimits, type Room } from '../../../lib/s
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { namedKeyring } from '../../../lib/store/payload-keyring.js';
 import type { InboxRecord, RunHead, Settlement, TokenRecord } from '../../../lib/history/records.js';
+import { Lanes } from '../../../lib/store/parts/lanes.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import { SealedTable } from '../../../lib/store/sealed-table.js';
 import type { Item, Table } from '../../../lib/store/table.js';
@@ -18,6 +19,7 @@ import { itemBytes, itemMaxBytes } from '../../../lib/store/write-rules.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { storeProxy } from '../../support/store-proxy.js';
+import { trailMaxBytes } from '../../../lib/decide/task-trail.js';
 import { signalMaxBytes } from '../../../lib/operations/requests/signal-run.js';
 import { stepProgressMaxBytes } from '../../../lib/operations/steps/run-step.js';
 
@@ -221,6 +223,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     previousRunId: runId,
     afterRunId: runId,
     sentDigest: 'd'.repeat(64),
+    lane: { key: wide(85), afterRunId: runId, replaces: true, nextRunId: runId },
     inputError: { code: 'INPUT_INVALID', message: wide(1000) },
     tags,
     owner,
@@ -250,6 +253,12 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await store.heads.createWith(head('1'.repeat(32)), writerId, withSignal)).toMatchObject({ created: true });
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
   expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe('created');
+  const lanes = new Lanes(plain.table);
+  const lane = { key: 'b'.repeat(64), generation: 0 };
+  const place = { lane, name: { key: 'c'.repeat(64), generation: 0 }, signal: signal('3'.repeat(32), '1') };
+  expect(await lanes.createRun(head('3'.repeat(32)), writerId, place)).toBe('created');
+  expect(await lanes.waitBehind(head('3'.repeat(32)), { key: wide(85) }, runId, atMs)).toBe('waiting');
+  await lanes.markDue('3'.repeat(32), atMs);
   await store.inbox.seed(signal('2'.repeat(32), '2'));
   expect(await store.inbox.put(signal(runId, '3'))).toBe('accepted');
   const cancel = {
@@ -287,6 +296,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     onCancel: 'cancel',
     onTimeout: 'cancel',
     answersQuestions: true,
+    followsProgress: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
     tenant,
     step: {
@@ -337,12 +347,14 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     pollHintMs: atMs,
     ttlMs: atMs,
     sightings: { of: 'missing', count: 2, atMs },
+    trail: { changes: [{ state: filling('trail', trailMaxBytes), atMs }], count: 500, stateSinceMs: atMs },
   } as const;
   expect(await store.polls.record(runId, waitId, poll)).toBe(true);
   const record = { claimedDueAtMs: atMs, dueAtMs: atMs, questions: { list: asked }, recorded: 100 };
   expect(await store.questions.record(runId, waitId, record)).toBe(true);
   expect(await store.polls.record(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
   await store.questions.take(runId, waitId, 100);
+  await store.polls.takeProgress(runId, waitId, 500);
   const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
   expect(await store.longSteps.claim(runId, waitId, attempt)).toBe(true);
   const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
@@ -356,6 +368,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     atMs,
     by: 'operator',
     caller: owner,
+    proof: `jwt ${'j'.repeat(200)}`,
     outcome: {
       kind: 'completed',
       result: filling('outcome', payloadMaxBytes),
@@ -413,6 +426,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   await keys.noteUse(key.name, 20_000);
   await keys.revoke(key.name, atMs);
   expect(await permits.takePermit(tenant, 'starts', { atMs, perMinute: 1 })).toBe(true);
+  expect(await store.proofs.take('0'.repeat(64), { use: '0'.repeat(64), atMs, untilMs: atMs + 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;
   const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
@@ -429,7 +443,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
 
   // Checks that nothing is left out: every method that writes, and every attribute.
   const writes = Object.entries(plain)
-    .filter(([part, of]) => typeof of === 'object' && part !== 'servers' && part !== 'lists')
+    .filter(([part, of]) => typeof of === 'object' && !['servers', 'lists', 'table'].includes(part))
     .flatMap(([part, of]) => Object.getOwnPropertyNames(Object.getPrototypeOf(of)).map((method) => `${part}.${method}`))
     .filter((name) => !/\.(constructor|read|glance|has|known)/.test(name));
   expect(writes.filter((method) => !called.has(method))).toEqual([]);
