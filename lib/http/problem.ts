@@ -25,6 +25,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   RUN_ENDED: 409,
   RUN_EXISTS: 409,
   CONCURRENCY_KEY_BUSY: 409,
+  START_THROTTLED: 429,
   QUERY_FAILED: 422,
   QUERY_TIMED_OUT: 504,
   PAYLOAD_TOO_LARGE: 413,
@@ -91,8 +92,14 @@ export interface ProblemAnswer {
 /** Turns an error into a response. */
 export function problemResponse(thrown: unknown, log: Log): Response {
   const { status, body } = problemAnswer(thrown, log);
-  const seconds = body.error.details?.['retryAfterSeconds'];
-  return json(status, body, status === 429 ? { 'retry-after': String(Number(seconds ?? 1)) } : headersOf[status]);
+  return json(status, body, { ...headersOf[status], ...retryAfter(body) });
+}
+
+/** Returns the header that says when a start or signal that was refused may be repeated. */
+function retryAfter({ error: { code, details } }: Problem): Readonly<Record<string, string>> {
+  const delayMs = details?.['retryAfterMs'];
+  const isKnown = (code === 'START_THROTTLED' || code === 'TENANT_LIMIT_REACHED') && typeof delayMs === 'number';
+  return isKnown ? { 'retry-after': String(Math.ceil(delayMs / 1_000)) } : {};
 }
 
 /**

@@ -4,6 +4,8 @@ import type { CallerParts } from './parts/caller-parts.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
+import { Lanes } from './parts/lanes.js';
+import { LimitedStarts } from './parts/limited-starts.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
@@ -22,6 +24,7 @@ import { ShardedTable } from './sharded-table.js';
 import type { Table } from './table.js';
 
 export type { ListPage } from './parts/lists.js';
+export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
 export type { SettleGuard } from './parts/tokens.js';
 
 /**
@@ -40,6 +43,10 @@ export class RunStore {
   readonly names: Names;
   /** Credentials of callers, and what tenants ask for; loaded at the first call. */
   readonly callers: () => Promise<CallerParts>;
+  /** Starts of workflows that limit them. */
+  readonly limitedStarts: LimitedStarts;
+  /** Runs that wait for one another. */
+  readonly lanes: Lanes;
   /** Commits of runs. */
   readonly log: Log;
   /** Requests to runs. */
@@ -66,8 +73,6 @@ export class RunStore {
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
-  /** For the parts that are loaded late, since few workflows need them. */
-  readonly table: Table;
   /** Partitions of the due index into which this process puts markers. */
   readonly dueShards: number;
 
@@ -78,6 +83,8 @@ export class RunStore {
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
     this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
+    this.limitedStarts = new LimitedStarts(sharded);
+    this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);
     this.tokens = new Tokens(sharded);
@@ -91,7 +98,6 @@ export class RunStore {
     this.schedules = new Schedules(sharded);
     this.lists = new Lists(sharded);
     this.servers = new ServerStates(table);
-    this.table = sharded;
     this.dueShards = dueShards;
   }
 }

@@ -35,7 +35,7 @@ import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
-import { loadLanes, startRun } from '../../lib/operations/requests/start-run.js';
+import { loadLimitedStart, startRun } from '../../lib/operations/requests/start-run.js';
 import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
@@ -56,7 +56,7 @@ import { seeded } from './random.js';
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
 await Promise.all([
   loadAnswerContent(),
-  loadLanes(),
+  loadLimitedStart(),
   loadLostStart(),
   loadNextRun(),
   loadRareParts(),

@@ -8,7 +8,8 @@ import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
-import { loadLanes, newHead, type StartRequest, type StartedRun } from './start-run.js';
+import { newHead, type StartedRun, type StartRequest } from './new-head.js';
+import { checkNotDebounced, isLimited, loadLimitedStart } from './start-run.js';
 import { type AdmittedStart, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 
@@ -41,6 +42,7 @@ const tries = 8;
 export async function startNamedRun(deps: Deps, request: NamedStartRequest): Promise<StartedRun> {
   const { id, workflow, whenRunning = 'useExisting', whenEnded = 'startNew', ...start } = request;
   checkName(id, 'the id of a run', { maxBytes: idempotencyKeyMaxBytes });
+  checkNotDebounced(deps, workflow);
   const nameKey = nameKeyOf(deps, workflow, id);
   let admitted: AdmittedStart | undefined;
   for (let attempt = 0; attempt < tries; attempt++) {
@@ -79,10 +81,11 @@ async function createNamed(
   head: RunHead,
   name: { readonly nameKey: string; readonly generation: number; readonly liveMax: number | undefined },
 ): Promise<'created' | 'moved' | 'full'> {
-  if (head.lane === undefined) return deps.store.names.createRun(head, deps.random.hex(16), name);
-  const { nameKey: key, generation, liveMax } = name;
-  const { putInLane } = await loadLanes();
-  const put = await putInLane(deps, head, { name: { key, generation }, liveMax });
+  if (!isLimited(deps, head)) return deps.store.names.createRun(head, deps.random.hex(16), name);
+  const { nameKey, generation, liveMax } = name;
+  const { putLimited } = await loadLimitedStart();
+  const pointers = [{ kind: 'name', digest: nameKey, generation } as const];
+  const put = await putLimited(deps, head, { pointers, liveMax });
   return typeof put === 'string' ? put : 'moved';
 }
 

@@ -7,11 +7,11 @@ import type { Deps } from '../deps.js';
 // Loaded late: most deployments have no limits of tenants.
 
 /** When a caller may try again after its live runs were too many: one of them must end first. */
-const liveRetrySeconds = 30;
+const liveRetryMs = 30_000;
 
 /**
  * Takes one of the starts or signals that a tenant has in this minute, before anything else is written.
- * @throws EngineError `TENANT_LIMIT_REACHED` (details: limit, retryAfterSeconds), `PAYLOAD_TOO_LARGE`
+ * @throws EngineError `TENANT_LIMIT_REACHED` (details: limit, retryAfterMs), `PAYLOAD_TOO_LARGE`
  */
 export async function admit(
   deps: Deps,
@@ -26,16 +26,16 @@ export async function admit(
   const atMs = deps.clock.nowMs();
   const { permits } = await deps.store.callers();
   if (await permits.takePermit(tenant, of, { atMs, perMinute })) return;
-  throw reached(`${of}PerMinute`, perMinute, Math.ceil((60_000 - (atMs % 60_000)) / 1_000));
+  throw reached(`${of}PerMinute`, perMinute, 60_000 - (atMs % 60_000));
 }
 
 /** Creates the error for a start while as many runs are live as the tenant may have. */
 export function tooManyLive(liveMax: number): EngineError {
-  return reached('liveRuns', liveMax, liveRetrySeconds);
+  return reached('liveRuns', liveMax, liveRetryMs);
 }
 
-function reached(limit: keyof TenantLimits, max: number, retryAfterSeconds: number): EngineError {
+function reached(limit: keyof TenantLimits, max: number, retryAfterMs: number): EngineError {
   return new EngineError('TENANT_LIMIT_REACHED', `the tenant has reached its limit of ${max} (${limit})`, {
-    details: { limit, max, retryAfterSeconds },
+    details: { limit, max, retryAfterMs },
   });
 }

@@ -84,6 +84,8 @@ export const itemLimits = {
     laneAfterRunId: id,
     laneReplaces: number,
     laneNextRunId: id,
+    debounceUntilMs: number,
+    debounceId: id,
     failedTurns: number,
     failedTurnCause: word,
     failedTurnAtMs: number,
@@ -177,6 +179,11 @@ export const itemLimits = {
   tenant: { ...common, live: number, minute: number, requests: number },
   /** Pointer to the last run of a lane. */
   lane: { ...common, runId: id, generation: number },
+  /** Pointer to the run that debounced starts become. */
+  debounce: { ...common, runId: id, generation: number },
+  /** What a start with an idempotency key has led to. */
+  start: { ...common, runId: id, sentDigest: text(64) },
+  throttle: { ...common, startsAtMs: text(2 * KiB), generation: number },
   /** Proof of a sender that was taken. */
   proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
@@ -227,6 +234,9 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   if (pk.startsWith('name#')) return 'name';
   if (pk.startsWith('tenant#')) return 'tenant';
   if (pk.startsWith('lane#')) return 'lane';
+  if (pk.startsWith('debounce#')) return 'debounce';
+  if (pk.startsWith('start#')) return 'start';
+  if (pk.startsWith('throttle#')) return 'throttle';
   if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
