@@ -124,8 +124,9 @@ interface Kept {
   readonly Variables: { route?: Refused['route']; caller?: Refused['caller'] };
 }
 
-function arrivalOf({ env }: Context<Kept>): Arrival {
+function arrivalOf(context: Context<Kept>): Arrival {
   // Missing where a request comes without a gateway.
+  const { env } = context as { readonly env: Arrival | undefined };
   return env ?? {};
 }
 

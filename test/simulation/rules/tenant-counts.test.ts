@@ -30,15 +30,17 @@ class Scene {
 }
 
 test('a run is counted once with its head, however often its start is repeated', async () => {
-  const { store, live } = bound(new Scene());
+  const scene = new Scene();
+  const { store } = scene;
   expect(await store.heads.createWith(head, 'w1', { liveMax: 2 })).toMatchObject({ created: true });
   expect(await store.heads.createWith(head, 'w1', { liveMax: 2 })).toMatchObject({ created: true });
   expect(await store.heads.createWith(head, 'w2', { liveMax: 2 })).toMatchObject({ created: false, head: { runId } });
-  expect(await live()).toBe(1);
+  expect(await scene.live()).toBe(1);
 });
 
 test('no run is put beside as many live ones as there may be, and one that is there is found', async () => {
-  const { store, live } = bound(new Scene());
+  const scene = new Scene();
+  const { store } = scene;
   await store.heads.createWith(head, 'w1', { liveMax: 1 });
   const second = { ...head, runId: other };
   expect(await store.heads.createWith(second, 'w2', { liveMax: 1 })).toEqual({ created: false, head: undefined });
@@ -46,18 +48,18 @@ test('no run is put beside as many live ones as there may be, and one that is th
   expect(await store.heads.read(other)).toBeUndefined();
   expect(await store.names.read('n')).toBeUndefined();
   expect(await store.heads.createWith(head, 'w3', { liveMax: 1 })).toMatchObject({ created: false, head: { runId } });
-  expect(await live()).toBe(1);
+  expect(await scene.live()).toBe(1);
 });
 
 test('the count ends once with the terminal commit, however often that is repeated', async () => {
-  const scene = bound(new Scene());
+  const scene = new Scene();
   await scene.store.heads.createWith(head, 'w1', { liveMax: 1 });
   expect([await scene.end(1, 'e1'), await scene.end(1, 'e1'), await scene.end(1, 'e2')]).toEqual([true, true, false]);
   expect(await scene.live()).toBe(0);
 });
 
 test('a run that goes on as another one is counted in the place of that one', async () => {
-  const scene = bound(new Scene());
+  const scene = new Scene();
   await scene.store.heads.createWith(head, 'w1', { liveMax: 1 });
   expect(await scene.end(1, 'e1', { status: 'continued', nextRunId: other })).toBe(true);
   expect(await scene.live()).toBe(1);
@@ -80,7 +82,3 @@ test('a head that is counted has a format that a version without counts does not
   await store.heads.createWith(head, 'w1', {});
   expect((await table.get({ pk: `run#${runId}`, sk: 'a' }))?.['format']).toBe(3);
 });
-
-function bound(scene: Scene): Scene {
-  return Object.assign(scene, { live: scene.live.bind(scene) });
-}

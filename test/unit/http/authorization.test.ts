@@ -49,8 +49,6 @@ const callers: Readonly<Record<Exclude<Column, 'anonymous'>, Caller>> = {
  * `+`: served, and shows the run where it is a list. `e`: served, without the run. `a`: 401. `f`: 403. `u`: 404, as for a
  * run or question that does not exist. `t`: 404, no token.
  */
-type Cell = '+' | 'e' | 'a' | 'f' | 'u' | 't';
-
 // prettier-ignore
 const table: Readonly<Record<RouteName, string>> = {
   //                  own col str ano  t:c t:r t:a  cal rea ope adm
@@ -229,13 +227,14 @@ async function aWorldWithKeys() {
   return { world, keys };
 }
 
-async function aSubject({ deps, runTurns }: World): Promise<Subject> {
+async function aSubject(world: World): Promise<Subject> {
+  const { deps } = world;
   const { runId } = await startRun({ ...deps, caller: callers.owner }, { workflow: 'subject' });
-  await runTurns();
+  await world.runTurns();
   return { runId, token: deps.tokens.settleToken({ runId, waitId: '3' }) };
 }
 
-function cellOf(route: RouteName, status: number, text: string, { runId }: Subject): Cell | string {
+function cellOf(route: RouteName, status: number, text: string, { runId }: Subject): string {
   const code = status < 400 ? '' : (JSON.parse(text) as { error: { code: string } }).error.code;
   if (status < 300) return lists.includes(route) && !text.includes(runId) ? 'e' : '+';
   if (status === 401) return 'a';

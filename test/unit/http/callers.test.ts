@@ -13,7 +13,7 @@ import { aWorld, type World } from './world.js';
 const management = 'm'.repeat(24);
 const claims = { tenant: 'tenant', everyTenant: '*', roles: 'roles' };
 
-const family = defineWorkflow<{ round: number }, unknown>({
+const family = defineWorkflow<{ round: number }>({
   name: 'family',
   run: async (ctx, { round }) => {
     if (round > 1) return ctx.signal('go');
@@ -148,13 +148,13 @@ describe('lists', () => {
     }
     const pages = async (who: Caller, path: string, of: 'runs' | 'inputs'): Promise<string[]> => {
       const found: string[] = [];
-      for (let cursor: unknown, pages = 0; pages < 20; pages++) {
+      for (let cursor: string | undefined, pages = 0; pages < 20; pages++) {
         const { body } = await ask(
           who,
-          `${path}?limit=2${cursor === undefined ? '' : `&cursor=${encodeURIComponent(String(cursor))}`}`,
+          `${path}?limit=2${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
         );
         found.push(...(body[of] as { runId: string }[]).map(({ runId }) => runId));
-        cursor = body['cursor'];
+        cursor = body['cursor'] as string | undefined;
         if (cursor === undefined) break;
       }
       return found;
@@ -336,7 +336,8 @@ describe('the limits of a tenant', () => {
     expect(statuses).toEqual([accepted, accepted, accepted]);
     expect((await ask(ann, to, { body })).headers['retry-after']).toBe('40');
     let writes = 0;
-    const { write, transact } = world.table;
+    const write = world.table.write.bind(world.table);
+    const transact = world.table.transact.bind(world.table);
     Object.assign(world.table, {
       write: (one: never) => (writes++, write(one)),
       transact: (all: never) => (writes++, transact(all)),
