@@ -2,6 +2,7 @@ import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import type { Duration } from '../base/time.js';
+import { type AccessConfig, problemWithAccess } from './access.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
@@ -141,6 +142,8 @@ export interface AppConfig<
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
   /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
   readonly tracing?: Tracing;
+  /** Who may do what over HTTP. Default: whoever the management token, or the authorizer, lets in may do everything. */
+  readonly access?: AccessConfig;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -153,6 +156,7 @@ export interface App {
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
   readonly tracing?: Tracing;
+  readonly access?: AccessConfig;
 }
 
 /**
@@ -196,6 +200,9 @@ export function defineApp<
     if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);
     checkProtocol(`servers.${name}`, server);
   }
+  const { access } = config;
+  const problem = access === undefined ? undefined : problemWithAccess(access);
+  if (problem !== undefined) throw invalid(`access: ${problem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),
@@ -203,6 +210,7 @@ export function defineApp<
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
     ...defined({ tracing }),
+    ...defined({ access }),
   };
 }
 

@@ -28,6 +28,7 @@ import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
+import { loadTenantLimits } from '../../lib/operations/requests/tenant-admission.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
@@ -55,7 +56,14 @@ import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
-await Promise.all([loadAnswerContent(), loadLimitedStart(), loadLostStart(), loadNextRun(), loadRareParts()]);
+await Promise.all([
+  loadAnswerContent(),
+  loadLimitedStart(),
+  loadLostStart(),
+  loadNextRun(),
+  loadRareParts(),
+  loadTenantLimits(),
+]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);
