@@ -3,6 +3,7 @@
 
 import type { EpochMs } from '../base/time.js';
 import type { RunStatus } from '../history/records.js';
+import type { RequestKind } from '../history/server-rate.js';
 import type { Condition, Scalar } from './table.js';
 
 const present = (attribute: string): Condition => ({ kind: 'present', attribute });
@@ -66,6 +67,9 @@ export const holderIs = (holder: string): Condition => equals('holder', holder);
 export const minuteIs = (minute: number): Condition => equals('minute', minute);
 export const minuteBefore = (minute: number): Condition => absentOrAtMost('minute', minute - 1);
 export const fewerRequestsThan = (count: number): Condition => absentOrAtMost('requests', count - 1);
+export const fewerOfKindThan = (kind: RequestKind, count: number): Condition => absentOrAtMost(kind, count - 1);
+/** Holds if nobody has reserved a place in the line after this one. */
+export const lineEndsBy = (kind: RequestKind, atMs: EpochMs): Condition => absentOrAtMost(`${kind}UntilMs`, atMs);
 
 // The due index.
 export const fewerShardsThan = (shards: number): Condition => absentOrAtMost('shards', shards - 1);

@@ -21,6 +21,8 @@ export interface ClaimedRead {
   readonly message: PollMessage;
   readonly token: StartedToken;
   readonly claimedDueAtMs: EpochMs;
+  /** Whether the claim ends when the rate of the server allows the next read: none comes before. */
+  readonly isInLine?: boolean;
 }
 
 type Working = Extract<PollReply, { readonly kind: 'working' }>;
@@ -99,7 +101,7 @@ async function takeQuestions(
 
 /** Schedules the next read of a running task. */
 async function readOn(
-  { deps, message, token, claimedDueAtMs }: ClaimedRead,
+  { deps, message, token, claimedDueAtMs, isInLine }: ClaimedRead,
   reply: Working,
   nowMs: EpochMs,
 ): Promise<void> {
@@ -120,6 +122,7 @@ async function readOn(
     if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
     return;
   }
+  if (isInLine === true) return;
   const count = (message.hop?.count ?? 0) + 1;
   // Only if the read at the end of the claim will not follow this one sooner than the server allows.
   if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {

@@ -5,11 +5,13 @@ import { isWithWorker, timedOut } from '../../decide/worker-start.js';
 import type { StartedToken, TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../../remote/transport.js';
-import { whenAdmitted } from '../admission.js';
+import { whenAdmitted, whenRead } from '../admission.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { pollAt, startNow, wakeRunFor } from '../wake.js';
-import { settlePolled, takePollReply } from './poll-reply.js';
+import { type ClaimedRead, settlePolled, takePollReply } from './poll-reply.js';
+
+type Claim = Pick<ClaimedRead, 'claimedDueAtMs' | 'isInLine'>;
 
 /**
  * `stale`: the message is for an earlier due instant of the token, or another worker has it. `held`: its server must
@@ -36,14 +38,16 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const { dueAtMs } = token;
-  const tried = await whenAdmitted(deps, { server: token.handle.server, purpose: 'read' }, async () => {
-    const claimedDueAtMs = message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs;
-    if (claimedDueAtMs === undefined) return 'stale';
-    return takePollReply({ deps, message, token, claimedDueAtMs }, await read(deps, token));
+  // Within a claim the next read is due at its end anyway.
+  const isExtra = message.hop !== undefined;
+  const call = { server: token.handle.server, purpose: 'read', isExtra } as const;
+  const tried = await whenAdmitted(deps, call, async () => {
+    const claimed = message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop;
+    if (claimed === undefined) return 'stale';
+    return takePollReply({ deps, message, token, ...claimed }, await read(deps, token));
   });
   if (tried.kind === 'done') return tried.result;
-  // Within a claim the next read is due at its end anyway.
-  if (message.hop === undefined) await putOff(deps, token, dueAtMs, tried);
+  if (!isExtra) await putOff(deps, token, dueAtMs, tried);
   return 'held';
 }
 
@@ -90,11 +94,14 @@ function isFor(message: PollMessage, dueAtMs: number): boolean {
   return message.dueAtMs === undefined || message.dueAtMs === dueAtMs;
 }
 
-async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<number | undefined> {
-  const { runId, waitId } = token;
-  const dueAtMs = claimUntilMs(token, deps.clock.nowMs());
-  const result = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
-  if (result.claimed) return dueAtMs;
+/** Claims a task for a read, until its next one: later than usual if many tasks of its server wait to be read. */
+async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<Claim | undefined> {
+  const { runId, waitId, handle, deadlineAtMs } = token;
+  const usualAtMs = claimUntilMs(token, deps.clock.nowMs());
+  const placeAtMs = await whenRead(deps, handle.server, usualAtMs);
+  const claimedDueAtMs = Math.min(placeAtMs, deadlineAtMs);
+  const result = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs: claimedDueAtMs });
+  if (result.claimed) return { claimedDueAtMs, isInLine: placeAtMs > usualAtMs };
   if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });
   return undefined;
 }
