@@ -11,14 +11,17 @@ import type { LogLevel } from '../topology/env.js';
  * end of its name.
  */
 export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
+  const { level, destination = standardOutput } = options;
   const settings = {
-    level: options.level,
+    level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     messageKey: 'event',
+    // Keeps a field named `err` as it is: errors are plain objects by then.
+    serializers: { err: (value: unknown) => value },
   };
-  const logger = options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  const logger = pino(settings, destination);
   const write =
     (level: LogLevel) =>
     (event: string, fields: Record<string, unknown> = {}): void => {
@@ -26,6 +29,8 @@ export function createLog(options: { readonly level: LogLevel; readonly destinat
     };
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }
+
+const standardOutput: DestinationStream = { write: (line) => void process.stdout.write(line) };
 
 /**
  * Names not available to fields, which may come from a remote server; CloudWatch turns what is under `_aws` into

@@ -646,13 +646,18 @@ export class Oracles {
     return events.filter(({ type }) => type === 'CancelRequested').length;
   }
 
-  #checkWanted({ events, runId }: Book, { wanted }: Told): void {
+  #checkWanted({ events, items, runId }: Book, { wanted }: Told): void {
     const children = wanted.filter((what) => what === 'abandoned child').length;
     const requested = events.filter((event) => event.type === 'ChildRequested' && event.parentClose === 'abandon');
     if (children > requested.length)
       this.#fail('child-not-asked-for', `run ${short(runId)}: ${children} wanted, ${requested.length} in the log`);
     for (const event of requested)
-      if (event.type === 'ChildRequested' && children >= requested.length && !this.#books.has(event.childRunId))
+      if (
+        event.type === 'ChildRequested' &&
+        children >= requested.length &&
+        !this.#books.has(event.childRunId) &&
+        !isSettledFromOutside(items.get(`t#${event.waitId}`))
+      )
         this.#fail('child-missing', `run ${short(runId)}, wait ${event.waitId}`);
     const calls = wanted.filter((what) => what === 'left call').length;
     const called = events.filter(({ type }) => type === 'RemoteTaskRequested');
@@ -781,3 +786,9 @@ function isTimeout(outcome: RunOutcome): boolean {
 }
 
 export const short = (runId: string): string => runId.slice(0, 4);
+
+/** Whether a caller has settled the wait: then a child that did not exist yet is not started. */
+function isSettledFromOutside(item: Item | undefined): boolean {
+  const by = item === undefined ? undefined : toToken(item).settlement?.by;
+  return by === 'operator' || by === 'relay';
+}

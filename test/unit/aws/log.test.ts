@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createLog } from '../../../lib/process/log.js';
 import { EngineError } from '../../../lib/base/errors.js';
 
@@ -107,6 +107,25 @@ describe('the log', () => {
       cause: { name: 'TypeError', message: 'inner' },
     });
     expect((last()['error'] as { stack: string }).stack).toContain('log.test.ts');
+  });
+
+  it('keeps a field named err as any other', () => {
+    const { log, last } = aLog();
+    log.error('failed', { err: new EngineError('INTERNAL', 'odd'), error: new EngineError('INTERNAL', 'odd') });
+    const { err, error } = last() as { err: { stack: string }; error: { stack: string } };
+    expect({ ...err, stack: '' }).toEqual({ ...error, stack: '' });
+  });
+
+  it('goes to the standard output, unless it is told otherwise', () => {
+    const written = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      createLog({ level: 'info' }).info('swept');
+      expect(written.mock.calls.map(([line]) => (JSON.parse(String(line)) as { event: string }).event)).toEqual([
+        'swept',
+      ]);
+    } finally {
+      written.mockRestore();
+    }
   });
 
   it('takes what JSON cannot hold', () => {
