@@ -39,15 +39,15 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
 
   const { dueAtMs } = token;
   // Within a claim the next read is due at its end anyway.
-  const isExtra = message.hop !== undefined;
-  const call = { server: token.handle.server, purpose: 'read', isExtra } as const;
+  const { hop } = message;
+  const call = { server: token.handle.server, purpose: 'read', isExtra: hop !== undefined } as const;
   const tried = await whenAdmitted(deps, call, async () => {
-    const claimed = message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop;
+    const claimed = hop ?? (await claim(deps, token, dueAtMs));
     if (claimed === undefined) return 'stale';
     return takePollReply({ deps, message, token, ...claimed }, await read(deps, token));
   });
   if (tried.kind === 'done') return tried.result;
-  if (!isExtra) await putOff(deps, token, dueAtMs, tried);
+  if (hop === undefined) await putOff(deps, token, dueAtMs, tried);
   return 'held';
 }
 
