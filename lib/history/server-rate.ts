@@ -25,6 +25,14 @@ export interface PermitLease {
   readonly count: number;
 }
 
+/** Places in the line of one kind of request. */
+export interface LinePart {
+  readonly kind: RequestKind;
+  /** The first of them is not before this. */
+  readonly fromMs: EpochMs;
+  readonly lengthMs: number;
+}
+
 /** A conditional write, and what the item has after it or had instead. */
 export interface RateAnswer {
   readonly ok: boolean;

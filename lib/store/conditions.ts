@@ -68,8 +68,12 @@ export const minuteIs = (minute: number): Condition => equals('minute', minute);
 export const minuteBefore = (minute: number): Condition => absentOrAtMost('minute', minute - 1);
 export const fewerRequestsThan = (count: number): Condition => absentOrAtMost('requests', count - 1);
 export const fewerOfKindThan = (kind: RequestKind, count: number): Condition => absentOrAtMost(kind, count - 1);
-/** Holds if nobody has reserved a place in the line after this one. */
+/** Conditions on the end of a line: not after, or at or after an instant. */
 export const lineEndsBy = (kind: RequestKind, atMs: EpochMs): Condition => absentOrAtMost(`${kind}UntilMs`, atMs);
+export const lineReaches = (kind: RequestKind, atMs: EpochMs): readonly Condition[] => [
+  present(`${kind}UntilMs`),
+  { kind: 'absentOrAbove', attribute: `${kind}UntilMs`, value: atMs - 1 },
+];
 
 // The due index.
 export const fewerShardsThan = (shards: number): Condition => absentOrAtMost('shards', shards - 1);

@@ -1,23 +1,21 @@
 import type { Clock, EpochMs } from '../../base/time.js';
-import type { PermitLease, RateAnswer, RequestKind, ServerRate } from '../../history/server-rate.js';
-import { allowance, minuteEndMs, minuteOf, nextPlaceMs, permitsLeft } from './permits.js';
+import type { LinePart, PermitLease, RateAnswer, RequestKind, ServerRate } from '../../history/server-rate.js';
+import { allowance, minuteEndMs, minuteOf, permitsLeft, placeSpaceMs } from './permits.js';
 
 /** Writes that are tried again with what the one before has returned: another worker was faster. */
 const triesMax = 4;
 /** Largest part of the permits of a minute in one lease. */
-const leasePart = 4;
-const placesMax = 16;
+const leasePart = 2;
+const placesMax = 32;
 
 /** The rate of one server, as all workers share it. */
 export interface SharedRate {
   lease(lease: PermitLease & { readonly perMinute: number; readonly kindMax: number }): Promise<RateAnswer>;
   openMinute(lease: PermitLease & { readonly readsBefore: number | undefined }): Promise<RateAnswer>;
-  /** Moves the end of a line, unless it is later than `seenUntilMs`. */
-  reserve(line: {
-    readonly kind: RequestKind;
-    readonly seenUntilMs: EpochMs;
-    readonly untilMs: EpochMs;
-  }): Promise<RateAnswer>;
+  /** Reserves places at the end of a line that reaches `fromMs`. */
+  reserve(part: LinePart): Promise<RateAnswer>;
+  /** Begins a line, unless it reaches `fromMs`. */
+  beginLine(part: LinePart): Promise<RateAnswer>;
   read(): Promise<ServerRate>;
 }
 
@@ -33,7 +31,10 @@ interface Hand {
   usedBefore: number;
   /** Places in the line that nobody has been given yet. */
   readonly places: EpochMs[];
-  placesNext: number;
+  /** Places given away within a minute: the measure of the next ones. */
+  given: number;
+  givenBefore: number;
+  givenSinceMs: EpochMs;
 }
 
 /**
@@ -147,9 +148,9 @@ export class RateLimiter {
     return false;
   }
 
-  /** Returns how many permits this worker is likely to use, at most a quarter of all. */
+  /** Returns how many permits this worker is likely to use, at most half of all. */
   #leaseSize({ used, usedBefore }: Hand): number {
-    const likely = Math.ceil(Math.max(used / 2, usedBefore / leasePart));
+    const likely = Math.ceil(Math.max(used / 2, usedBefore / 1.5));
     return Math.max(1, Math.min(likely, Math.ceil(this.#perMinute / leasePart)));
   }
 
@@ -157,40 +158,51 @@ export class RateLimiter {
   async #place(kind: RequestKind, fromMs: EpochMs = 0): Promise<EpochMs> {
     const hand = this.#hands[kind];
     const nowMs = this.#clock.nowMs();
-    while (hand.places[0] !== undefined && hand.places[0] <= nowMs) {
-      hand.places.shift();
-      hand.placesNext = 1;
+    while ((hand.places[0] ?? Infinity) <= nowMs) hand.places.shift();
+    if (hand.givenSinceMs <= nowMs - 60_000) {
+      hand.givenBefore = hand.givenSinceMs > nowMs - 120_000 ? hand.given : 0;
+      hand.given = 0;
+      hand.givenSinceMs = nowMs;
     }
     if (hand.places.every((atMs) => atMs < fromMs)) await this.#reserve(kind, hand);
     const [place] = hand.places.splice(
       hand.places.findIndex((atMs) => atMs >= fromMs),
       1,
     );
+    hand.given++;
     return place ?? minuteEndMs(nowMs);
   }
 
+  /** Reserves as many places as this worker is likely to give away. */
   async #reserve(kind: RequestKind, hand: Hand): Promise<void> {
-    const field = `${kind}UntilMs` as const;
     for (let tries = 0; tries < triesMax; tries++) {
       const nowMs = this.#clock.nowMs();
-      const rate = this.#rate ?? (await this.#shared.read());
-      const seenUntilMs = Math.max(rate[field], hand.refusedUntilMs, nowMs);
-      const places: EpochMs[] = [];
-      let atMs = seenUntilMs;
-      for (let count = 0; count < hand.placesNext; count++) {
-        places.push(atMs);
-        atMs = nextPlaceMs(rate, { kind, perMinute: this.#perMinute, nowMs }, atMs);
-      }
-      const { ok, rate: now } = await this.#shared.reserve({ kind, seenUntilMs, untilMs: atMs });
+      const rate = (this.#rate ??= await this.#shared.read());
+      const knownMs = rate[`${kind}UntilMs`];
+      const fromMs = Math.max(hand.refusedUntilMs, nowMs);
+      const spaceMs = placeSpaceMs(rate, { kind, perMinute: this.#perMinute, nowMs }, Math.max(knownMs, fromMs));
+      const count = Math.max(1, Math.min(Math.max(hand.given, hand.givenBefore), placesMax));
+      const part = { kind, fromMs, lengthMs: count * spaceMs };
+      const { ok, rate: now } = await (knownMs < fromMs ? this.#shared.beginLine(part) : this.#shared.reserve(part));
       this.#rate = now;
       if (!ok) continue;
-      hand.places.push(...places);
-      hand.placesNext = Math.min(2 * hand.placesNext, placesMax);
+      const endMs = now[`${kind}UntilMs`];
+      for (let place = count; place > 0; place--) hand.places.push(endMs - place * spaceMs);
       return;
     }
   }
 }
 
 function emptyHand(): Hand {
-  return { permits: 0, permitsUntilMs: 0, refusedUntilMs: 0, used: 0, usedBefore: 0, places: [], placesNext: 1 };
+  return {
+    permits: 0,
+    permitsUntilMs: 0,
+    refusedUntilMs: 0,
+    used: 0,
+    usedBefore: 0,
+    places: [],
+    given: 0,
+    givenBefore: 0,
+    givenSinceMs: 0,
+  };
 }

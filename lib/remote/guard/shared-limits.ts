@@ -1,6 +1,6 @@
 import type { Random } from '../../base/ids.js';
 import type { Clock, EpochMs } from '../../base/time.js';
-import type { RateAnswer, RequestKind, ServerRate } from '../../history/server-rate.js';
+import type { LinePart, RateAnswer, RequestKind, ServerRate } from '../../history/server-rate.js';
 import type { EffectiveLimits } from '../../workflow/server-limits.js';
 import { RateLimiter, type SharedRate } from './rate-limiter.js';
 import { Slots, type SharedSlots } from './slots.js';
@@ -10,7 +10,8 @@ export interface SharedServerLimits {
   readRate(server: string): Promise<ServerRate>;
   lease(server: string, lease: Parameters<SharedRate['lease']>[0]): Promise<RateAnswer>;
   openMinute(server: string, lease: Parameters<SharedRate['openMinute']>[0]): Promise<RateAnswer>;
-  reserve(server: string, line: Parameters<SharedRate['reserve']>[0]): Promise<RateAnswer>;
+  reserve(server: string, part: LinePart): Promise<RateAnswer>;
+  beginLine(server: string, part: LinePart): Promise<RateAnswer>;
   takeSlot(server: string, slot: Parameters<SharedSlots['take']>[0]): Promise<number | undefined>;
   freeSlot(server: string, number: number, holder: string): Promise<void>;
 }
@@ -53,7 +54,8 @@ export class ServerLimiter {
     const rate: SharedRate = {
       lease: (lease) => states.lease(server, lease),
       openMinute: (lease) => states.openMinute(server, lease),
-      reserve: (line) => states.reserve(server, line),
+      reserve: (part) => states.reserve(server, part),
+      beginLine: (part) => states.beginLine(server, part),
       read: () => states.readRate(server),
     };
     const slots: SharedSlots = {

@@ -1,11 +1,12 @@
 import { defined } from '../../base/defined.js';
 import type { EpochMs } from '../../base/time.js';
-import type { PermitLease, RateAnswer, RequestKind, ServerRate } from '../../history/server-rate.js';
+import type { LinePart, PermitLease, RateAnswer, ServerRate } from '../../history/server-rate.js';
 import {
   fewerOfKindThan,
   fewerRequestsThan,
   holderIs,
   lineEndsBy,
+  lineReaches,
   minuteBefore,
   minuteIs,
   notTakenAfter,
@@ -53,14 +54,22 @@ export class ServerLimits {
     });
   }
 
-  /** Moves the end of a line, unless it is later than was seen. */
-  async reserve(
-    server: string,
-    line: { readonly kind: RequestKind; readonly seenUntilMs: EpochMs; readonly untilMs: EpochMs },
-  ): Promise<RateAnswer> {
+  /**
+   * Reserves places at the end of a line that reaches `fromMs`: as much of it as `lengthMs`. Never fails because of
+   * others, who reserve theirs before or after.
+   */
+  async reserve(server: string, { kind, fromMs, lengthMs }: LinePart): Promise<RateAnswer> {
     return this.#writeRate(server, {
-      set: { [`${line.kind}UntilMs`]: line.untilMs },
-      conditions: [lineEndsBy(line.kind, line.seenUntilMs)],
+      increment: { [`${kind}UntilMs`]: lengthMs },
+      conditions: lineReaches(kind, fromMs),
+    });
+  }
+
+  /** Begins a line at `fromMs`, unless it is longer already. */
+  async beginLine(server: string, { kind, fromMs, lengthMs }: LinePart): Promise<RateAnswer> {
+    return this.#writeRate(server, {
+      set: { [`${kind}UntilMs`]: fromMs + lengthMs },
+      conditions: [lineEndsBy(kind, fromMs - 1)],
     });
   }
 

@@ -6,13 +6,15 @@ import type { EpochMs } from '../../base/time.js';
 import { isOpen, itemExists, notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter } from '../conditions.js';
 import type { Item, Key, Table, Update, WriteResult } from '../table.js';
 
+const loadServerLimits = lazy(() => import('./server-limits.js'));
+
 /**
  * Knowledge that the workers share about the remote servers: an item for each server about which something is known,
  * and, if limits are configured, one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
   /** Permits and slots, loaded for the first server that has a limit. */
-  readonly limits = lazy(async () => new (await import('./server-limits.js')).ServerLimits(this.#table));
+  readonly limits = lazy(async () => new (await loadServerLimits()).ServerLimits(this.#table));
   readonly #table: Table;
 
   constructor(table: Table) {

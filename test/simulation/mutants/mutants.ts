@@ -5,6 +5,7 @@ import { endingMutants } from './ending.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
+import { limitsMutants } from './limits.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
@@ -43,6 +44,7 @@ export const mutants: readonly Mutant[] = [
   ...freshMutants,
   ...itemsMutants,
   ...jobsMutants,
+  ...limitsMutants,
   ...namesMutants,
   ...remoteMutants,
   ...requestsMutants,

@@ -32,7 +32,8 @@ class Workers {
     const shared: SharedRate = {
       lease: (lease) => written(limits.lease('reports', lease)),
       openMinute: (lease) => written(limits.openMinute('reports', lease)),
-      reserve: (line) => written(limits.reserve('reports', line)),
+      reserve: (part) => written(limits.reserve('reports', part)),
+      beginLine: (part) => written(limits.beginLine('reports', part)),
       read: () => limits.readRate('reports'),
     };
     return new RateLimiter(this.#perMinute, shared, { nowMs: () => this.clock.nowMs() + skewMs });

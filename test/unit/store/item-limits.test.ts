@@ -409,8 +409,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const minute = Math.floor(atMs / 60_000);
   await limited.openMinute(server, { kind: 'starts', minute, count: 1, readsBefore: 1 });
   await limited.lease(server, { kind: 'reads', minute, count: 1, perMinute: 2, kindMax: 1 });
-  await limited.reserve(server, { kind: 'starts', seenUntilMs: atMs, untilMs: atMs });
-  await limited.reserve(server, { kind: 'reads', seenUntilMs: atMs, untilMs: atMs });
+  await limited.beginLine(server, { kind: 'starts', fromMs: atMs, lengthMs: 1 });
+  await limited.beginLine(server, { kind: 'reads', fromMs: atMs, lengthMs: 1 });
+  await limited.reserve(server, { kind: 'reads', fromMs: atMs, lengthMs: 1 });
   const number = await limited.takeSlot(server, { slots: 1, holder: 'h'.repeat(32), atMs, untilMs: atMs + 1 });
   await limited.freeSlot(server, number ?? 0, 'h'.repeat(32));
   await servers.noteSuccess(server);

@@ -29,11 +29,17 @@ describe('the rate of a server', () => {
     expect(await limits.readRate('reports')).toMatchObject({ minute: 8, requests: 1, starts: 0, reads: 1 });
   });
 
-  it('has a line, of which each place is given to one worker', async () => {
-    const reserve = (seenUntilMs: number) =>
-      limits.reserve('reports', { kind: 'reads', seenUntilMs, untilMs: seenUntilMs + 20 });
-    expect((await Promise.all([reserve(100), reserve(100)])).map(({ ok }) => ok)).toEqual([true, false]);
-    expect((await reserve(120)).rate).toMatchObject({ readsUntilMs: 140, startsUntilMs: 0 });
+  it('has a line that one worker begins, and of which each place is given to one', async () => {
+    const part = { kind: 'reads', fromMs: 100, lengthMs: 20 } as const;
+    expect((await limits.reserve('reports', part)).ok).toBe(false);
+    const begun = await Promise.all([limits.beginLine('reports', part), limits.beginLine('reports', part)]);
+    expect(begun.map(({ ok }) => ok)).toEqual([true, false]);
+    const more = await Promise.all([limits.reserve('reports', part), limits.reserve('reports', part)]);
+    expect(more.map(({ rate }) => rate.readsUntilMs)).toEqual([140, 160]);
+    // A line that is over is begun again.
+    expect((await limits.reserve('reports', { ...part, fromMs: 161 })).ok).toBe(false);
+    expect((await limits.beginLine('reports', { ...part, fromMs: 161 })).rate.readsUntilMs).toBe(181);
+    expect((await limits.readRate('reports')).startsUntilMs).toBe(0);
   });
 
   it('counts what versions without kinds have counted', async () => {
