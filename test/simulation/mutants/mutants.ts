@@ -835,8 +835,8 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs)',
-        replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
+        find: 'hop ?? (await claim(deps, token, dueAtMs))',
+        replace: 'hop ?? { claimedDueAtMs: claimUntilMs(token, deps.clock.nowMs()) }',
       },
     ],
     caughtBy: rules('waking', 'poll claims before it reads'),
