@@ -3,22 +3,26 @@
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
+export type {
+  Concurrency,
+  Debounce,
+  FlowControl,
+  KeyOf,
+  Throttle,
+  WhenBusy,
+  WhenExceeded,
+} from './workflow/flow-control.js';
 
 // Using `ctx` in a workflow.
+export type { Branch, ChildOptions, Saga, ScopeHandle, SomeResult, WorkflowContext } from './workflow/context.js';
 export type {
-  Branch,
-  ChildOptions,
   DurablePromise,
   ExternalOutcome,
   ExternalWait,
   Parsed,
-  Saga,
-  ScopeHandle,
   SignalOptions,
-  SomeResult,
   TokenOptions,
-  WorkflowContext,
-} from './workflow/context.js';
+} from './workflow/external-wait.js';
 export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
@@ -50,6 +54,10 @@ export type { InputHandler } from './workflow/context.js';
 export type { Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
+// Following remote tasks.
+export type { ProgressHandler } from './workflow/context.js';
+export type { TaskProgress } from './history/task-trail.js';
+
 // Configuring an app: its servers, schedules and hooks.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
@@ -63,6 +71,7 @@ export type {
   ServerConfig,
   ServerOptions,
 } from './workflow/app.js';
+export type { Tracing, TracingParts, TracingSetup } from './workflow/tracing.js';
 export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
 export type { ServerLimits } from './workflow/server-limits.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';
@@ -75,19 +84,11 @@ export type {
   ServerAuth,
   SigV4,
 } from './workflow/server-auth.js';
-export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook.js';
-export type {
-  Hook,
-  HookAuth,
-  HookConfig,
-  HookEvent,
-  HookOptions,
-  HookReaction,
-  HookScheme,
-  HookSecret,
-  HookSignal,
-  HookStart,
-} from './workflow/hook.js';
+export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook-auth.js';
+export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from './workflow/hook-auth.js';
+export { jwtWebhook } from './workflow/jwt-auth.js';
+export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
+export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.
@@ -121,6 +122,7 @@ export type {
   InputRequiredEvent,
   LifecycleEvent,
   RemoteTaskEventFields,
+  RemoteTaskProgressedEvent,
   RemoteTaskSettledEvent,
   RemoteTaskStartedEvent,
   RunBlockedEvent,

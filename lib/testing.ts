@@ -6,10 +6,15 @@ export type { RunEnd, RunToEndOptions, StartedRun, TestApp } from './testing/tes
 export type { TestAppOptions } from './testing/test-deps.js';
 export type { VirtualClock } from './testing/virtual-clock.js';
 
+// Deliveries of senders to hooks.
+export { signedDelivery } from './testing/signed-delivery.js';
+export type { DeliveryToSign, SignedDelivery } from './testing/signed-delivery.js';
+export type { Received } from './operations/requests/receive-delivery.js';
+
 // Servers that follow a script.
 export { scriptedServer } from './testing/scripted-server.js';
 export type { ScriptedServerHandle as ScriptedServer, ScriptedServerOptions } from './testing/scripted-server.js';
-export type { ScriptedQuestion, ScriptedTask } from './testing/scripted-task.js';
+export type { ScriptedQuestion, ScriptedState, ScriptedTask } from './testing/scripted-task.js';
 
 // Replaying recorded histories against the current code.
 export { replayHistory } from './testing/replay.js';

@@ -52,7 +52,11 @@ export async function manyBehindRate(options: {
           startsAtMs.push(clock.nowMs());
           await clock.delay(50);
           const taskId = `task-${startsAtMs.length}`;
-          return { kind: 'started', handle: { server: 'reports', protocol: 'mcp', wire: 'bench', taskId } };
+          return {
+            kind: 'started',
+            state: 'working',
+            handle: { server: 'reports', protocol: 'mcp', wire: 'bench', taskId },
+          };
         },
         get: async () => {
           readsAtMs.push(clock.nowMs());

@@ -1,12 +1,18 @@
 import type { App } from '../workflow/app.js';
-import { type SecretReference, secretsOf } from '../workflow/server-auth.js';
+import type { HookAuth } from '../workflow/hook-auth.js';
+import { type SecretReference, secretsOf, type SecretSource } from '../workflow/server-auth.js';
 
 export type AppSecret = SecretReference;
 
-/** Lists the secrets to which an app's servers and hooks refer; duplicates are possible. */
+/** Lists the secrets to which an app's servers, relays and hooks refer; duplicates are possible. */
 export function secretsOfApp({ servers, hooks }: App): readonly AppSecret[] {
   return [
     ...Object.values(servers).flatMap(({ auth }) => secretsOf(auth ?? {})),
-    ...Object.values(hooks).flatMap(({ auth }) => auth.secrets),
+    ...Object.values(servers).flatMap(({ relayAuth = [] }) => [relayAuth].flat().flatMap(secretsOfSender)),
+    ...Object.values(hooks).flatMap(({ auth }) => secretsOfSender(auth)),
   ].filter((source) => typeof source === 'object');
+}
+
+function secretsOfSender(auth: HookAuth): readonly SecretSource[] {
+  return auth.scheme === 'jwt' ? [] : auth.secrets;
 }

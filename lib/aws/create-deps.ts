@@ -3,6 +3,7 @@ import { lazyEventBridge } from '../bus/lazy-eventbridge.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lazySqsQueues } from '../queue/lazy-queues.js';
+import { lazyKeySets } from '../remote/auth/lazy-key-sets.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
@@ -12,6 +13,7 @@ import { createDynamoDbClient } from '../store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
+import { BufferedSpans } from '../tracing/buffered-spans.js';
 import type { App } from '../workflow/app.js';
 import type { Env } from '../topology/env.js';
 import { createPayloadCipher } from './keys.js';
@@ -27,11 +29,13 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
   const readSecret = (name: string): string | undefined => process.env[name];
+  const metrics = createMetrics({ table: env.table, version: env.version, clock: system.clock });
   const { dueShards } = env;
+  const http = lazyHttpClient();
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
   const transports = createTransports(app.servers, {
     ...system,
-    http: lazyHttpClient(),
+    http,
     readSecret,
     serverWords: store.servers,
     log,
@@ -48,13 +52,16 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       start: env.startQueueUrl,
     }),
     secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    keySets: lazyKeySets({ http, clock: system.clock }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,
       states: store.servers,
       log,
+      metrics,
     }),
     ...defined({ bus: env.eventBus === undefined ? undefined : lazyEventBridge({ ...system, bus: env.eventBus }) }),
-    metrics: createMetrics({ table: env.table, version: env.version, clock: system.clock }),
+    metrics,
+    ...defined({ spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }) }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };
 }

@@ -49,7 +49,8 @@ function toHeaders(event: APIGatewayProxyEventV2): Headers {
 }
 
 function bodyOf(event: APIGatewayProxyEventV2): Buffer | undefined {
-  if (event.body === undefined) return undefined;
+  // Some senders of such events have null.
+  if (typeof event.body !== 'string') return undefined;
   return Buffer.from(event.body, event.isBase64Encoded ? 'base64' : 'utf8');
 }
 

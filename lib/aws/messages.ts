@@ -57,7 +57,7 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPoll({ runId, waitId, server, dueAtMs, hop }: JsonObject): PollMessage | undefined {
+function toPoll({ runId, waitId, server, dueAtMs, hop, traceparent }: JsonObject): PollMessage | undefined {
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
   if (server !== undefined && !isText(server)) return undefined;
@@ -67,13 +67,14 @@ function toPoll({ runId, waitId, server, dueAtMs, hop }: JsonObject): PollMessag
     kind: 'poll',
     runId,
     waitId,
-    ...defined({ server, dueAtMs, hop: knownHop }),
+    ...defined({ server, dueAtMs, hop: knownHop, traceparent: isText(traceparent) ? traceparent : undefined }),
   };
 }
 
 function toHop(value: JsonValue | undefined): PollMessage['hop'] {
-  const { count, claimedDueAtMs } = fieldsOf(value);
-  return isCount(count) && isInstant(claimedDueAtMs) ? { count, claimedDueAtMs } : undefined;
+  const { count, claimedDueAtMs, isAhead } = fieldsOf(value);
+  if (!isCount(count) || !isInstant(claimedDueAtMs)) return undefined;
+  return { count, claimedDueAtMs, ...defined({ isAhead: isAhead === true ? true : undefined }) };
 }
 
 function toNews(value: JsonValue): News | undefined {

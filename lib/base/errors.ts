@@ -29,6 +29,8 @@ export const engineErrorCodes = [
   'SCHEDULE_NOT_FOUND',
   'RUN_ENDED',
   'RUN_EXISTS',
+  'CONCURRENCY_KEY_BUSY',
+  'START_THROTTLED',
   'TOKEN_INVALID',
   'KEY_REUSED',
   // Configuration

@@ -4,10 +4,11 @@ import { pauseMaxMs, questionsMax } from '../base/limits.js';
 import { jsonBytes } from '../base/json-limit.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { HistoryEvent, RemoteQuestionAsked } from '../history/event.js';
+import type { HistoryEvent, RemoteQuestionAsked, RemoteTaskProgressed } from '../history/event.js';
 import { questionIdOf } from '../history/remote-question.js';
 import type { OpenWait, RunState } from '../history/run-state.js';
 import type { InboxRecord, TokenRecord } from '../history/records.js';
+import { changesAfter } from './task-trail.js';
 import { isNextWithWorker } from './worker-start.js';
 
 /** Target size of the new events of one commit; what does not fit goes into the next commit. */
@@ -42,6 +43,7 @@ export function newEvents(known: RunSnapshot, results: readonly HistoryEvent[], 
     ...tokenNews(known, nowMs),
     ...startNews(known, nowMs),
     ...newQuestions(known, nowMs),
+    ...newProgress(known, nowMs),
     ...dueNews(known, nowMs),
   ];
   if (others.length > 1) others.sort(byTime);
@@ -61,6 +63,7 @@ export function hasNews(known: RunSnapshot, nowMs: EpochMs): boolean {
     tokenNews(known, nowMs).length > 0 ||
     startNews(known, nowMs).length > 0 ||
     newQuestions(known, nowMs).length > 0 ||
+    newProgress(known, nowMs).length > 0 ||
     dueNews(known, nowMs).length > 0
   );
 }
@@ -182,6 +185,20 @@ export function newQuestions(
   return asked;
 }
 
+/** Returns the changes of remote tasks that the log does not have, for calls with a handler for them. */
+function newProgress({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, atMs: EpochMs): RemoteTaskProgressed[] {
+  const news: RemoteTaskProgressed[] = [];
+  for (const wait of state.openTokens.values()) {
+    const token = wait.kind === 'remoteTask' ? tokens.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || token?.trail === undefined || token.settlement !== undefined) continue;
+    if (token.followsProgress !== true) continue;
+    const { waitId, progressed = 0 } = wait;
+    for (const [number, shown] of changesAfter(token.trail, progressed))
+      news.push({ type: 'RemoteTaskProgressed', atMs, waitId, number, shown });
+  }
+  return news;
+}
+
 /** Returns how many of the events one commit holds, at least one. */
 export function fittingCount(events: readonly HistoryEvent[]): number {
   let bytes = 0;
@@ -296,6 +313,7 @@ function payloadOf(event: HistoryEvent): JsonValue | undefined {
   if (event.type === 'SignalReceived') return `${event.inboxId}${event.name}`;
   if (event.type === 'CancelRequested' || event.type === 'TerminateRequested') return event.reason;
   if (event.type === 'RemoteAnswerRequested') return event.answer;
+  if (event.type === 'RemoteTaskProgressed') return event.shown as unknown as JsonValue;
   if (event.type === 'ExternalWaitRequested') return event.form as unknown as JsonValue | undefined;
   return undefined;
 }

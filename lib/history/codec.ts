@@ -18,6 +18,7 @@ const knownTypes: Record<HistoryEvent['type'], true> = {
   RemoteTaskStartFailed: true,
   RemoteTaskStartLost: true,
   RemoteTaskStartAsked: true,
+  RemoteTaskProgressed: true,
   RemoteQuestionAsked: true,
   RemoteAnswerRequested: true,
   RemoteAnswerFailed: true,

@@ -3,7 +3,7 @@ import type { EngineErrorCode } from '../base/errors.js';
 import { inputIdOf, type RunId, type WaitId } from '../base/ids.js';
 import type { EpochMs } from '../base/time.js';
 import type { Commit, HistoryEvent, RunOutcome } from './event.js';
-import { RunState, type OpenWait } from './run-state.js';
+import { isPublishable, RunState, type OpenWait } from './run-state.js';
 import type { OutcomeKind, SettledBy, Settlement } from './settlement.js';
 import type { RemoteProtocol } from './remote-protocol.js';
 
@@ -55,6 +55,18 @@ export type RemoteTaskStartedEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskStarted';
   readonly protocol: RemoteProtocol;
 };
+/**
+ * The task of a call with `onProgress` has changed: the last change of its commit, at most once a minute. State and
+ * message, which are the server's words, are shown with the run.
+ */
+export type RemoteTaskProgressedEvent = RemoteTaskEventFields & {
+  readonly type: 'RemoteTaskProgressed';
+  /** Number of the change among those of the task. */
+  readonly number: number;
+  /** Progress as a number, if the server reports one, and its value at the end. */
+  readonly progress?: number;
+  readonly total?: number;
+};
 /** The wait for a remote task ended, whether the task had been started or not. */
 export type RemoteTaskSettledEvent = RemoteTaskEventFields & {
   readonly type: 'RemoteTaskSettled';
@@ -84,6 +96,7 @@ export type LifecycleEvent =
   | RunContinuedEvent
   | RunBlockedEvent
   | RemoteTaskStartedEvent
+  | RemoteTaskProgressedEvent
   | RemoteTaskSettledEvent
   | InputRequiredEvent;
 
@@ -141,6 +154,8 @@ export function lifecycleEventsOf(
       return [...closed, endedOf(base, outcome)];
     }
     const wait = 'waitId' in event ? before.open.get(event.waitId) : undefined;
+    // Of the changes of one commit, which have the same time, the last.
+    if (event.type === 'RemoteTaskProgressed' && events.slice(position + 1).some(isOfSameTask(event))) return [];
     return wait === undefined ? [] : eventsOfWait(base, event, wait, settlementOf);
   });
 }
@@ -207,6 +222,12 @@ function eventsOfWait(
     const { server, name } = wait;
     return [{ type: 'RemoteTaskStarted', ...base, waitId, server, name, protocol: event.handle.protocol }];
   }
+  if (event.type === 'RemoteTaskProgressed' && wait.kind === 'remoteTask' && isPublishable(wait, event.atMs)) {
+    const { server, name } = wait;
+    const { progress, total } = event.shown;
+    const { number } = event;
+    return [{ type: 'RemoteTaskProgressed', ...base, waitId, server, name, number, ...defined({ progress, total }) }];
+  }
   // Published when the item exists, not at the request: only now the question can be found under its id.
   if (event.type === 'ExternalWaitIssued' && wait.kind === 'external' && wait.form !== undefined) {
     const { form, deadlineAtMs } = wait;
@@ -221,6 +242,10 @@ function eventsOfWait(
     ];
   }
   return [];
+}
+
+function isOfSameTask({ type, waitId }: { readonly type: string; readonly waitId: WaitId }) {
+  return (other: HistoryEvent): boolean => other.type === type && 'waitId' in other && other.waitId === waitId;
 }
 
 function settledOf(

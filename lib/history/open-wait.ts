@@ -58,6 +58,10 @@ export type OpenRemoteTask = { readonly kind: 'remoteTask' } & Open &
     readonly watch: boolean;
     /** Whether the last start was not made because the server is left alone. */
     readonly isHeld?: boolean;
+    /** Number of the last change of the task that the handler of the call has heard of. */
+    readonly progressed?: number;
+    /** When a change was last published as a lifecycle event. */
+    readonly publishedAtMs?: EpochMs;
     /** How often the server has asked questions before it makes a task. */
     readonly rounds: number;
     /** Questions and answers in the log, by the id of the question. */

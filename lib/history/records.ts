@@ -18,6 +18,7 @@ import type {
 import type { Question } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
+import type { TaskTrail } from './task-trail.js';
 
 /** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
@@ -53,6 +54,10 @@ export interface RunHead extends Marker {
   readonly sentDigest?: string;
   /** The run does not begin before this other run, including its continuations, has ended. */
   readonly afterRunId?: RunId;
+  /** Its place among the runs with the same concurrency key, if it has one. */
+  readonly lane?: LanePlace;
+  /** Set until the run begins, if later starts may replace its input and its start. */
+  readonly debounce?: DebouncedStart;
   /** Why the input of a continuation does not match the workflow. The run fails before any code runs. */
   readonly inputError?: StoredError;
   /** When the run ends as failed. */
@@ -67,6 +72,8 @@ export interface RunHead extends Marker {
   readonly nextRunId?: RunId;
   /** A later run of the same chain, stored by a long walk along it: a short cut that nothing depends on. */
   readonly laterRunId?: RunId;
+  /** W3C trace context in which the run was started: of a caller, or of the wait of its parent. */
+  readonly traceparent?: string;
   /** Tags for lists and search. */
   readonly tags?: Readonly<Record<string, string>>;
   /** Number of accepted requests to the run. */
@@ -81,6 +88,26 @@ export interface RunHead extends Marker {
   readonly blocked?: StoredError;
   /** Failed turns in a row, if the last one failed. */
   readonly failedTurns?: FailedTurns;
+}
+
+/** Place of a run in its lane: the runs of one workflow that have the same concurrency key, in the order of acceptance. */
+export interface LanePlace {
+  /** The concurrency key. */
+  readonly key: string;
+  /** The run does not begin before this run of the lane, including its continuations, has ended. */
+  readonly afterRunId?: RunId;
+  /** Whether the run asks those before it to cancel. */
+  readonly replaces?: boolean;
+  /** The run that waits for this one, and is told of its end. */
+  readonly nextRunId?: RunId;
+}
+
+/** State of a run that waits for the last of several starts. */
+export interface DebouncedStart {
+  /** The run begins at the latest then. */
+  readonly untilMs: EpochMs;
+  /** Fresh with each start: the run begins only with the input of the last one. */
+  readonly startId: string;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
@@ -124,6 +151,8 @@ export interface TokenRecord extends Marker {
   readonly workerStart?: WorkerStart;
   /** Until when a worker has claimed the search for the task of a lost start whose wait is closed. */
   readonly lookUntilMs?: EpochMs;
+  /** W3C trace context of the run, unless its trace is a function of its id. */
+  readonly traceparent?: string;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
   /**
@@ -137,6 +166,12 @@ export interface TokenRecord extends Marker {
   readonly answersQuestions?: boolean;
   /** Questions of the server. */
   readonly questions?: TokenQuestions;
+  /** What was seen of the remote task. Missing until a reply shows its state, and on items of earlier versions. */
+  readonly trail?: TaskTrail;
+  /** Whether the call has a handler for the progress of the task. */
+  readonly followsProgress?: boolean;
+  /** Number of the last change of the trail that a turn has taken in. */
+  readonly progressTaken?: number;
   /** The question, if the wait is for a person. */
   readonly form?: Question;
   /** Failed reads in a row. */
@@ -287,4 +322,16 @@ export interface ScheduleState {
 export interface RunName {
   readonly runId: RunId;
   readonly generation: number;
+}
+
+/** When the last runs of a throttle begin, oldest first, and how often that has changed. */
+export interface ThrottleState {
+  readonly startsAtMs: readonly EpochMs[];
+  readonly generation: number;
+}
+
+/** The run that a start with an idempotency key has led to, if starts of its workflow are debounced. */
+export interface KnownStart {
+  readonly runId: RunId;
+  readonly sentDigest?: string;
 }

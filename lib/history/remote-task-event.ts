@@ -7,6 +7,7 @@ import type { EpochMs } from '../base/time.js';
 import type { At } from './at.js';
 import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
 import type { RemoteProtocol } from './remote-protocol.js';
+import type { TaskProgress } from './task-trail.js';
 
 /** Identifies a remote task. Kept on the token item and in the history; holds no URL and no secret. */
 export interface RemoteTaskHandle {
@@ -87,6 +88,16 @@ export type RemoteTaskStartLost = At & {
   readonly look: number;
   readonly lookAtMs: EpochMs;
 };
+/**
+ * A read showed a change of the task, for which the call has a handler. `number` counts the recorded changes of the
+ * task, with those that no handler hears of.
+ */
+export type RemoteTaskProgressed = At & {
+  readonly type: 'RemoteTaskProgressed';
+  readonly waitId: WaitId;
+  readonly number: number;
+  readonly shown: TaskProgress;
+};
 /** The remote task asks a question, or the server asks before it makes a task. */
 export type RemoteQuestionAsked = At &
   AskedQuestion & { readonly type: 'RemoteQuestionAsked'; readonly waitId: WaitId };
@@ -131,6 +142,7 @@ export type RemoteTaskEvent =
   | RemoteTaskStarted
   | RemoteTaskStartFailed
   | RemoteTaskStartLost
+  | RemoteTaskProgressed
   | RemoteQuestionAsked
   | RemoteTaskStartAsked
   | RemoteAnswerRequested

@@ -4,7 +4,7 @@ import type { WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { HistoryEvent, RunOutcome } from './event.js';
-import type { MayTimeOut, Open, OpenTokenWait, OpenWait } from './open-wait.js';
+import type { MayTimeOut, Open, OpenRemoteTask, OpenTokenWait, OpenWait } from './open-wait.js';
 import { questionIdOf } from './remote-question.js';
 
 export type * from './open-wait.js';
@@ -156,6 +156,13 @@ export class RunState {
           rounds: event.round,
         }));
         break;
+      case 'RemoteTaskProgressed':
+        this.#change(event.waitId, 'remoteTask', (wait) => ({
+          ...wait,
+          progressed: event.number,
+          ...defined({ publishedAtMs: isPublishable(wait, event.atMs) ? event.atMs : wait.publishedAtMs }),
+        }));
+        break;
       case 'RemoteQuestionAsked':
         this.#change(event.waitId, 'remoteTask', (wait) => ({
           ...wait,
@@ -260,6 +267,11 @@ export class RunState {
       else if (wait.kind === 'longStep') this.#set({ ...wait, retryNowAtMs: atMs });
     }
   }
+}
+
+/** Whether a change of a remote task is published: at most one a minute, by the times of the log. */
+export function isPublishable({ publishedAtMs }: Pick<OpenRemoteTask, 'publishedAtMs'>, atMs: EpochMs): boolean {
+  return publishedAtMs === undefined || atMs - publishedAtMs >= 60_000;
 }
 
 function openOf(event: { readonly waitId: WaitId; readonly atMs: EpochMs }, name: string): Open {

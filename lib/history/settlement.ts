@@ -41,5 +41,7 @@ export interface Settlement {
   readonly writerId: string;
   readonly atMs: EpochMs;
   readonly by: SettledBy;
+  /** What proved the sender of a relay's settlement, besides the token: `bearer`, `jwt <jti>` … */
+  readonly proof?: string;
   readonly outcome: TokenOutcome;
 }

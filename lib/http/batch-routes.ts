@@ -6,7 +6,8 @@ import { EngineError, hasCode } from '../base/errors.js';
 import { inboundCompleteMaxBytes } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { json, problemAnswer } from './problem.js';
-import { settlements } from './relay-routes.js';
+import type { RelayProof } from './relay-proof.js';
+import { type Capability, proofsRequired, settlements } from './relay-routes.js';
 import { bodyIn, noQueryIn } from './request-parts.js';
 import { completeBody, failBody, heartbeatBody } from './requests.js';
 
@@ -44,7 +45,14 @@ type Result = { readonly status: number; readonly retryable?: true } & Readonly<
  */
 export async function settle(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
-  const { settlements: entries } = await bodyIn(context, batchBody, { maxBytes: inboundCompleteMaxBytes });
+  let bytes: Uint8Array = new Uint8Array();
+  const keep = (body: Uint8Array): Promise<void> => {
+    bytes = body;
+    return Promise.resolve();
+  };
+  const rule = { maxBytes: inboundCompleteMaxBytes, verify: keep };
+  const { settlements: entries } = await bodyIn(context, batchBody, rule);
+  const proofs = proofsRequired(deps) ? await proofsFor(deps, context, bytes) : undefined;
   const waits = entries.map(({ token }) => waitOf(deps, token));
   const forged = waits.filter((wait) => wait === undefined).length;
   if (forged > 0) deps.metrics?.put('PushAuthFailures', forged);
@@ -55,7 +63,7 @@ export async function settle(deps: Deps, context: Context): Promise<Response> {
     entries.map((given, at) => {
       const wait = waits[at];
       const result = after(wait === undefined ? undefined : lastOf.get(wait), () =>
-        limit(() => answerTo(deps, given, beginUntilMs)),
+        limit(() => answerTo(deps, given, { beginUntilMs, proofs })),
       );
       if (wait !== undefined) lastOf.set(wait, result);
       return result;
@@ -63,6 +71,17 @@ export async function settle(deps: Deps, context: Context): Promise<Response> {
   );
   if (results.some(({ status }) => status === 500)) deps.metrics?.put('HandlerFailures', 1);
   return json(200, { results });
+}
+
+interface Batch {
+  readonly beginUntilMs: number;
+  readonly proofs: RelayProof | undefined;
+}
+
+/** Returns the check of the sender: one proof covers the whole body. */
+async function proofsFor(deps: Deps, context: Context, body: Uint8Array): Promise<RelayProof> {
+  const { relayProof } = await import('./relay-proof.js');
+  return relayProof(deps, context, body);
 }
 
 /** Returns the wait that a token is for; undefined if this deployment did not issue the token. */
@@ -81,19 +100,24 @@ async function after(earlier: Promise<Result> | undefined, settleNext: () => Pro
   return before?.retryable === true ? before : settleNext();
 }
 
-async function answerTo(deps: Deps, given: Entry, beginUntilMs: number): Promise<Result> {
+async function answerTo(deps: Deps, given: Entry, { beginUntilMs, proofs }: Batch): Promise<Result> {
   try {
     if (deps.clock.nowMs() > beginUntilMs) throw new EngineError('STORE_UNAVAILABLE', 'no time is left in this batch');
-    return { status: 200, ...(await settled(deps, given)) };
+    return { status: 200, ...(await settled(deps, given, await proofs?.of(given.token))) };
   } catch (error) {
     const { status, body } = problemAnswer(error, deps.log);
     return { status, ...defined({ retryable: status >= 500 ? true : undefined }), ...body };
   }
 }
 
-async function settled(deps: Deps, { token, complete, fail, heartbeat }: Entry): Promise<object> {
-  if (complete !== undefined) return settlements.complete(deps, token, complete);
-  if (fail !== undefined) return settlements.fail(deps, token, fail);
-  if (heartbeat !== undefined) return settlements.heartbeat(deps, token, heartbeat);
+async function settled(
+  deps: Deps,
+  { token, complete, fail, heartbeat }: Entry,
+  proof: string | undefined,
+): Promise<object> {
+  const capability: Capability = { token, proof };
+  if (complete !== undefined) return settlements.complete(deps, capability, complete);
+  if (fail !== undefined) return settlements.fail(deps, capability, fail);
+  if (heartbeat !== undefined) return settlements.heartbeat(deps, capability, heartbeat);
   throw new EngineError('INPUT_INVALID', 'the entry asks for nothing');
 }

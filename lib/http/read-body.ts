@@ -8,18 +8,21 @@ export interface BodyRule {
   readonly maxBytes: number;
   /** Whether an empty body stands for `{}`. */
   readonly emptyAllowed?: boolean;
+  /** Verifies the sender by the bytes of the body, before these are parsed. */
+  readonly verify?: ((body: Uint8Array) => Promise<void>) | undefined;
 }
 
 /**
- * Reads the body as JSON. Checks in this order, and stops reading at the first failure: length, media type, encoding,
- * depth and number of keys, JSON.
- * @throws EngineError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID`
+ * Reads the body as JSON. Checks in this order, and stops reading at the first failure: length, media type, sender,
+ * encoding, depth and number of keys, JSON.
+ * @throws EngineError `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID`; and what `verify` throws
  */
 export async function readJsonBody(request: Request, rule: BodyRule): Promise<JsonValue> {
   checkLength(request, rule.maxBytes);
   const mediaType = request.headers.get('content-type');
   if (mediaType !== null || rule.emptyAllowed !== true) checkMediaType(mediaType);
   const bytes = await readBytes(request, rule.maxBytes);
+  await rule.verify?.(bytes);
   if (bytes.length === 0 && rule.emptyAllowed === true) return {};
   if (mediaType === null) checkMediaType(mediaType);
   return parseBoundedJson(decodeUtf8(bytes));

@@ -26,32 +26,61 @@ export async function externalWaits(deps: Deps, context: Context): Promise<Respo
 
 export async function complete(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
-  const token = tokenIn(deps, context);
-  const body = await bodyIn(context, completeBody, { maxBytes: inboundCompleteMaxBytes });
-  return json(200, await settlements.complete(deps, token, body));
+  const capability = capabilityIn(deps, context);
+  const rule = { maxBytes: inboundCompleteMaxBytes, verify: provedBy(deps, context, capability) };
+  const body = await bodyIn(context, completeBody, rule);
+  return json(200, await settlements.complete(deps, capability, body));
 }
 
 export async function fail(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
-  const token = tokenIn(deps, context);
-  return json(200, await settlements.fail(deps, token, await bodyIn(context, failBody)));
+  const capability = capabilityIn(deps, context);
+  const body = await bodyIn(context, failBody, { verify: provedBy(deps, context, capability) });
+  return json(200, await settlements.fail(deps, capability, body));
 }
 
 export async function heartbeat(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
-  const token = tokenIn(deps, context);
-  return json(200, await settlements.heartbeat(deps, token, await bodyIn(context, heartbeatBody)));
+  const capability = capabilityIn(deps, context);
+  const body = await bodyIn(context, heartbeatBody, { verify: provedBy(deps, context, capability) });
+  return json(200, await settlements.heartbeat(deps, capability, body));
+}
+
+/** A settle token, and what else proved its sender. */
+export interface Capability {
+  readonly token: string;
+  proof?: string | undefined;
 }
 
 /** What the holder of a token may do, by the bodies of the routes. */
 export const settlements = {
-  complete: (deps: Deps, token: string, { output }: z.infer<typeof completeBody>): Promise<SettleResult> =>
-    settleToken(deps, { token, outcome: completedWith(output) }),
-  fail: (deps: Deps, token: string, body: z.infer<typeof failBody>): Promise<SettleResult> =>
-    settleToken(deps, { token, outcome: failedWith(body) }),
-  heartbeat: (deps: Deps, token: string, body: z.infer<typeof heartbeatBody>): Promise<HeartbeatResult> =>
+  complete: (deps: Deps, capability: Capability, { output }: z.infer<typeof completeBody>): Promise<SettleResult> =>
+    settleToken(deps, { ...capability, outcome: completedWith(output) }),
+  fail: (deps: Deps, capability: Capability, body: z.infer<typeof failBody>): Promise<SettleResult> =>
+    settleToken(deps, { ...capability, outcome: failedWith(body) }),
+  heartbeat: (deps: Deps, { token }: Capability, body: z.infer<typeof heartbeatBody>): Promise<HeartbeatResult> =>
     heartbeatToken(deps, { token, extendByMs: body.extendBySeconds * 1000 }),
 };
+
+/**
+ * Returns the check of the sender by the body, where a server requires one; otherwise undefined, and nothing is loaded.
+ */
+function provedBy(
+  deps: Deps,
+  context: Context,
+  capability: Capability,
+): ((body: Uint8Array) => Promise<void>) | undefined {
+  if (!proofsRequired(deps)) return undefined;
+  return async (body) => {
+    const { relayProof } = await import('./relay-proof.js');
+    capability.proof = await relayProof(deps, context, body).of(capability.token);
+  };
+}
+
+/** Whether any server requires more of a relay than the token. */
+export function proofsRequired({ app }: Deps): boolean {
+  return Object.values(app.servers).some(({ relayAuth }) => relayAuth !== undefined);
+}
 
 export async function settle(deps: Deps, context: Context): Promise<Response> {
   noQueryIn(context);
@@ -90,11 +119,11 @@ function failedWith({
  * Returns the token in the path, or the bearer token on a path without one, checked before a byte of the body is read.
  * @throws EngineError `UNAUTHORIZED` if no bearer token was sent; `TOKEN_INVALID`
  */
-function tokenIn(deps: Deps, context: Context): string {
+function capabilityIn(deps: Deps, context: Context): Capability {
   // A genuine token whose wait is gone is not counted: it is not an attack.
   return counted(deps.metrics, 'PushAuthFailures', () => {
     const token = context.req.param('token') ?? bearerOf(context.req.raw);
     deps.tokens.parseSettleToken(token);
-    return token;
+    return { token };
   });
 }

@@ -4,6 +4,7 @@ import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
 import { nameProblem } from '../base/name.js';
+import { knownTraceparent } from '../base/trace-context.js';
 import { awaitOutcome } from '../operations/views/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/views/explain-run.js';
@@ -51,7 +52,9 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       input: body.input,
       delayMs: body.delay === undefined ? undefined : durationFrom(body.delay, 'delay'),
       timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
+      concurrencyKey: body.concurrencyKey,
       tags: body.tags,
+      traceparent: knownTraceparent(context.req.header('traceparent')),
     }),
   };
   if (body.id !== undefined) {
@@ -69,7 +72,8 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
   return started(await startOrSignal(deps, { ...request, key, signal: defined(signal) }));
 }
 
-function started({ runId, deduplicated }: StartedRun): Response {
+function started({ runId, deduplicated, debounced }: StartedRun): Response {
+  if (debounced === true) return json(200, { runId, debounced });
   return deduplicated ? json(200, { runId, deduplicated }) : json(201, { runId }, { location: `/runs/${runId}` });
 }
 

@@ -8,6 +8,8 @@ export interface InboundRequest {
   readonly body: Uint8Array;
   /** Time of arrival. */
   readonly atMs: number;
+  /** Our URL that the request was sent to, for tokens that name it. Not from the Host header, which a sender chooses. */
+  readonly audience?: string;
 }
 
 /** Longest value of a header that is read. */

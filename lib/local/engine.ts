@@ -16,6 +16,7 @@ import { json, problemResponse } from '../http/problem.js';
 import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
+import { KeySets } from '../remote/auth/key-sets.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
@@ -26,6 +27,7 @@ import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
 import type { Table } from '../store/table.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
+import { BufferedSpans } from '../tracing/buffered-spans.js';
 import type { App } from '../workflow/app.js';
 import { toRequest, toResult } from '../aws/http-event.js';
 import { createGateway, type Invoke } from './api-gateway.js';
@@ -188,8 +190,12 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     tokens,
     queues,
     store,
-    ...defined({ bus }),
+    ...defined({
+      bus,
+      spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }),
+    }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
+    keySets: new KeySets({ http, clock: system.clock }),
     secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,

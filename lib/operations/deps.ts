@@ -1,4 +1,5 @@
 import type { Random } from '../base/ids.js';
+import type { JsonObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
@@ -9,12 +10,25 @@ import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import type { SecretSource } from '../workflow/server-auth.js';
+import type { Spans } from './trace.js';
 import type { WarmRuns } from './warm-runs.js';
 
 /** Values of secrets by reference. */
 export interface SecretValues {
   /** Returns undefined if there is no such secret. @throws EngineError if it cannot be asked for */
   read(source: SecretSource): Promise<{ reveal(): string } | undefined>;
+}
+
+/** Public keys of issuers of signed tokens, by the URL of their set. */
+export interface KeySets {
+  /**
+   * Returns a set of keys (RFC 7517), the same object until it is read again. `isRenewed`: a token names a key that is not
+   * among those known. @throws EngineError `STORE_UNAVAILABLE` if it cannot be read
+   */
+  read(
+    url: string,
+    options: { readonly isRenewed: boolean; readonly allowPrivateAddresses: boolean },
+  ): Promise<JsonObject>;
 }
 
 /** Everything an operation touches besides its arguments. One object, so that a simulator can replace all of it. */
@@ -36,9 +50,13 @@ export interface Deps {
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   /** Reads the secrets of hooks. Default: no secret can be read. */
   readonly secrets?: SecretValues;
+  /** Reads the keys of issuers. Default: no keys can be read. */
+  readonly keySets?: KeySets;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;
+  /** Default: no spans. */
+  readonly spans?: Spans;
   /** Runs that this process remembers between turns. Default: none; every turn reads its whole run. */
   readonly warmRuns?: WarmRuns;
 }

@@ -31,8 +31,13 @@ export interface PollMessage {
   readonly server?: string;
   /** The due instant that it was sent for; stale if the item has another one. Missing: poll now (a poke). */
   readonly dueAtMs?: EpochMs;
-  /** Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. */
-  readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs };
+  /**
+   * Set if a worker delayed itself within its claim: how often, and the due instant that it claimed. `isAhead`: the
+   * claim was made for this read alone, by the write that recorded the last one.
+   */
+  readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs; readonly isAhead?: true };
+  /** W3C trace context of the push that asked for the read; its span is linked to that. */
+  readonly traceparent?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

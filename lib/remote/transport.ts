@@ -13,6 +13,8 @@ export interface StartRequest {
   readonly request: RemoteRequest;
   /** Idempotency key, the same on every attempt of one call. */
   readonly idempotencyKey: string;
+  /** W3C trace context, sent along as a header, and over MCP in `_meta` too. */
+  readonly traceparent?: string;
   /** Whether the server is told that its questions will be answered. Default false. */
   readonly answersQuestions?: boolean;
   /** Deadline for the answer. Default: 30 s from now. */
@@ -31,6 +33,9 @@ export type StartReply =
       readonly kind: 'started';
       readonly handle: RemoteTaskHandle;
       readonly pollAfterMs?: number;
+      /** First state of the task, as in a `PollReply`. */
+      readonly state?: string;
+      readonly note?: string;
       /** Questions for which the task is already waiting. */
       readonly questions?: readonly RemoteQuestion[];
     }
@@ -47,14 +52,16 @@ export type StartReply =
 
 export type PollReply =
   /**
-   * Still running. `state`: in the protocol's words, for display; `note`: progress as the server reports it;
-   * `questions`: all that are open.
+   * Still running. `state`: in the protocol's words, for display; `note`: the server's message on its progress;
+   * `progress`: a number, of `total` if that is known; `questions`: all that are open.
    */
   | {
       readonly kind: 'working';
       readonly state: string;
       readonly pollAfterMs?: number;
       readonly note?: string;
+      readonly progress?: number;
+      readonly total?: number;
       readonly questions?: readonly RemoteQuestion[];
       /**
        * MCP: how long the server now keeps the task, counted from its creation; null: for ever. Missing: as in the

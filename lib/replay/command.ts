@@ -65,6 +65,8 @@ export interface StartRemoteTask {
   readonly onTimeout: RemoteClosePolicy;
   /** Whether the call answers questions of the server. */
   readonly answersQuestions: boolean;
+  /** Whether the call has a handler for the progress of the task. */
+  readonly followsProgress?: boolean;
   /** Whether the progress of the task is shown while the run is watched. */
   readonly watch: boolean;
 }

@@ -229,6 +229,13 @@ export class Execution {
           ask({ question, ...defined({ round }) });
         });
       }
+      case 'RemoteTaskProgressed': {
+        const hear = this.#news.hearer(event.waitId);
+        if (hear === undefined) return;
+        return this.#advance(() => {
+          hear(event.shown);
+        });
+      }
       case 'TokenSettled':
         return this.#takeSettlement(event.waitId);
       case 'CancelRequested': {

@@ -18,8 +18,12 @@ export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAt
 
 // The head of a run.
 export const statusIs = (status: RunStatus): Condition => equals('status', status);
+/** Holds as long as later starts may replace the input of the run. */
+export const isDebounced: Condition = present('debounceUntilMs');
+export const lastStartIs = (startId: string): Condition => equals('debounceId', startId);
 export const inboxCountIs = (count: number): Condition => equals('inboxCount', count);
 export const hasEnded: Condition = present('endedAtMs');
+export const hasNotEnded: Condition = absent('endedAtMs');
 /** Holds if the marker on the head was not computed from a newer commit. */
 export const markerNotNewerThan = (seq: number): Condition => absentOrAtMost('dueSeq', seq);
 export const notPublishedBeyond = (seq: number): Condition => absentOrAtMost('publishedSeq', seq);
@@ -49,12 +53,16 @@ export const nothingCame: Condition = absent('startCame');
 
 // Questions of remote servers.
 export const notTakenBeyond = (recorded: number): Condition => absentOrAtMost('questionsTaken', recorded);
+export const notProgressTakenBeyond = (taken: number): Condition => absentOrAtMost('progressTaken', taken);
 export const onlyAskedBefore = (round: number): Condition => absentOrAtMost('questionsRound', round - 1);
 
 // Callers' ids, and schedules.
 export const generationIs = (generation: number): Condition => equals('generation', generation);
 export const neverSaved: Condition = absent('revision');
 export const revisionIs = (revision: number): Condition => equals('revision', revision);
+
+// Proofs of senders.
+export const endedBy = (atMs: EpochMs): Condition => absentOrAtMost('untilMs', atMs);
 
 // Servers.
 export const isOpen: Condition = present('openUntilMs');

@@ -2,11 +2,14 @@ import { dueShardsMin } from '../base/limits.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
+import { Lanes } from './parts/lanes.js';
+import { LimitedStarts } from './parts/limited-starts.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
 import { Names } from './parts/names.js';
 import { Polls } from './parts/polls.js';
+import { Proofs } from './parts/proofs.js';
 import { Questions } from './parts/questions.js';
 import { Runs } from './parts/runs.js';
 import { Schedules } from './parts/schedules.js';
@@ -19,7 +22,8 @@ import { ShardedTable } from './sharded-table.js';
 import type { Table } from './table.js';
 
 export type { ListPage } from './parts/lists.js';
-export type { SettleGuard } from './parts/tokens.js';
+export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
+export type { SettleGuard, Settling } from './parts/tokens.js';
 
 /**
  * The protocol's reads and writes in terms of the domain, grouped by subject. Every write that decides anything is
@@ -35,6 +39,10 @@ export class RunStore {
   readonly headMarkers: HeadMarkers;
   /** Ids that callers give to runs. */
   readonly names: Names;
+  /** Starts of workflows that limit them. */
+  readonly limitedStarts: LimitedStarts;
+  /** Runs that wait for one another. */
+  readonly lanes: Lanes;
   /** Commits of runs. */
   readonly log: Log;
   /** Requests to runs. */
@@ -47,6 +55,8 @@ export class RunStore {
   readonly workerStarts: WorkerStarts;
   /** Reads of remote tasks. */
   readonly polls: Polls;
+  /** Proofs of senders that have been used. */
+  readonly proofs: Proofs;
   /** Questions of remote servers. */
   readonly questions: Questions;
   /** Remote tasks of closed waits. */
@@ -68,12 +78,15 @@ export class RunStore {
     this.heads = new Heads(sharded);
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
+    this.limitedStarts = new LimitedStarts(sharded);
+    this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);
     this.tokens = new Tokens(sharded);
     this.starts = new Starts(sharded);
     this.workerStarts = new WorkerStarts(sharded);
     this.polls = new Polls(sharded);
+    this.proofs = new Proofs(table);
     this.questions = new Questions(sharded);
     this.unwantedTasks = new UnwantedTasks(sharded);
     this.longSteps = new LongSteps(sharded);

@@ -14,7 +14,7 @@ import type {
   StartRequest,
 } from '../remote/transport.js';
 import type { RemoteRequest } from '../workflow/remote-request.js';
-import { endOf, isKnown, isOver, openQuestion, stateOf, toEnd, type ScriptedTask, type Task } from './scripted-task.js';
+import { endOf, isKnown, isOver, openQuestion, shownOf, toEnd, type ScriptedTask, type Task } from './scripted-task.js';
 import type { VirtualClock } from './virtual-clock.js';
 import type { RemoteProtocol } from '../history/remote-protocol.js';
 
@@ -166,7 +166,8 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
 
   #started(task: Task, start: number): StartReply {
     if (start <= (task.script.lostReplies ?? 0)) return { kind: 'unknown', error: noAnswer };
-    return { kind: 'started', handle: this.#handle(task) };
+    const { state, note } = shownOf(task, this.#clock.nowMs());
+    return { kind: 'started', handle: this.#handle(task), state, ...defined({ note }) };
   }
 
   async traits(): Promise<ServerTraits> {
@@ -185,9 +186,7 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     const task = this.#tasks.find((known) => known.taskId === taskId);
     if (task === undefined || !isKnown(task, this.#clock.nowMs()))
       return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'no such task') };
-    return isOver(task, this.#clock.nowMs())
-      ? { kind: 'ended', end: task.end }
-      : { kind: 'started', handle: this.#handle(task) };
+    return isOver(task, this.#clock.nowMs()) ? { kind: 'ended', end: task.end } : this.#started(task, Infinity);
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
@@ -204,10 +203,9 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
       };
     }
     const question = openQuestion(task);
-    if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
-    return isOver(task, this.#clock.nowMs())
-      ? { kind: 'ended', end: task.end }
-      : { kind: 'working', state: stateOf(task, this.#clock.nowMs()) };
+    const shown = shownOf(task, this.#clock.nowMs());
+    if (question !== undefined) return { kind: 'working', ...shown, questions: [question] };
+    return isOver(task, this.#clock.nowMs()) ? { kind: 'ended', end: task.end } : { kind: 'working', ...shown };
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {

@@ -1,6 +1,8 @@
+import { defined } from '../base/defined.js';
 import { storedError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
+import type { SaidOfTask } from '../decide/task-trail.js';
 import type { RemoteEnd } from '../history/remote-end.js';
 import type { RemoteQuestion } from '../history/remote-question.js';
 
@@ -28,7 +30,7 @@ export interface ScriptedTask {
    * States that reads return before the end, in the protocol's words, each from a time after the start. Default
    * `working`.
    */
-  readonly states?: readonly { readonly from: Duration; readonly state: string }[];
+  readonly states?: readonly ScriptedState[];
   /** Time after the start until which reads, searches and cancels do not find the task, as with a lagging replica. */
   readonly knownFrom?: Duration;
   /** Time after the start from which the task is not found: the server has forgotten it. */
@@ -45,6 +47,15 @@ export interface ScriptedTask {
   readonly answersAfter?: Duration;
   /** Whether the server refuses to cancel the task. */
   readonly refusesCancel?: boolean;
+}
+
+/** A state in a script, from a time after the start, with what the server says of its progress. */
+export interface ScriptedState {
+  readonly from: Duration;
+  readonly state: string;
+  readonly message?: string;
+  readonly progress?: number;
+  readonly total?: number;
 }
 
 /** A question in a script; the server sets its key. */
@@ -89,10 +100,14 @@ export function isKnown({ script: { knownFrom, goneAfter }, startedAtMs }: Task,
   );
 }
 
-/** Returns the state that a read returns before the end. */
-export function stateOf({ script: { states = [] }, startedAtMs }: Task, nowMs: EpochMs): string {
-  const ageMs = nowMs - startedAtMs;
-  return states.findLast(({ from }) => durationToMs(from, 'from') <= ageMs)?.state ?? 'working';
+/** Returns what the server says of a running task, as a read returns it. */
+export function shownOf(task: Task, nowMs: EpochMs): SaidOfTask {
+  const ageMs = nowMs - task.startedAtMs;
+  const shown = task.script.states?.findLast(({ from }) => durationToMs(from, 'from') <= ageMs);
+  if (openQuestion(task) !== undefined) return { state: 'input_required' };
+  if (shown === undefined) return { state: 'working' };
+  const { state, message: note, progress, total } = shown;
+  return { state, ...defined({ note, progress, total }) };
 }
 
 /** Returns how the task ends. */

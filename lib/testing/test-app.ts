@@ -7,6 +7,7 @@ import type { RunOutcome } from '../history/event.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { Deps } from '../operations/deps.js';
+import { type Received, receiveDelivery, takeDelivery } from '../operations/requests/receive-delivery.js';
 import { answerQuestion } from '../operations/requests/answer-question.js';
 import { signalRun } from '../operations/requests/signal-run.js';
 import { requestStop } from '../operations/requests/stop-run.js';
@@ -19,9 +20,11 @@ import { queryRun } from '../operations/views/query-run.js';
 import { readHistory, type HistoryView } from '../operations/views/read-history.js';
 import { showRun, type RunView } from '../operations/views/show-run.js';
 import type { App } from '../workflow/app.js';
+import type { HookEvent } from '../workflow/hook.js';
 import type { AnyValue, Workflow } from '../workflow/define-workflow.js';
 import { EngineLoop } from './engine-loop.js';
 import { expectCleanReplay } from './expect-clean-replay.js';
+import type { SignedDelivery } from './signed-delivery.js';
 import { createTestDeps, type TestAppOptions } from './test-deps.js';
 import type { VirtualClock } from './virtual-clock.js';
 
@@ -138,6 +141,28 @@ export class TestApp {
   async signal(runId: RunId, name: string, payload?: JsonValue, key?: string): Promise<boolean> {
     const signal = { name, ...defined({ payload, key }) };
     return (await signalRun(this.deps, runId, signal)).accepted;
+  }
+
+  /**
+   * Sends a delivery to a hook as its sender, whose proof is not looked at: the function of the hook decides. The same
+   * `deliveryId` is the same delivery. Default: a new one each time.
+   * @throws Error if the function of the hook fails; its error is the `cause`
+   */
+  async deliver(
+    hook: string,
+    delivery: { readonly body: JsonValue; readonly headers?: HookEvent['headers']; readonly deliveryId?: string },
+  ): Promise<Received> {
+    const { body, headers = {}, deliveryId = this.deps.random.hex(16) } = delivery;
+    return takeDelivery(this.deps, hook, { body, headers, deliveryId });
+  }
+
+  /**
+   * Sends a request to a hook, which verifies it as in a deployment: `signedDelivery` makes one. The option `secrets` of
+   * the test app has the secrets.
+   * @throws EngineError `UNAUTHORIZED` if it is not genuine, and as `deliver`
+   */
+  async receive(hook: string, { headers, body }: SignedDelivery): Promise<Received> {
+    return receiveDelivery(this.deps, { hook, headers, mediaType: 'json', body: Buffer.from(body) });
   }
 
   /** Returns the questions of all runs that wait for a person, oldest first. */

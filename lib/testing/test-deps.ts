@@ -34,6 +34,8 @@ export interface TestAppOptions {
   readonly cipher?: PayloadCipher;
   /** Whether there is a bus, which keeps its events for `lifecycleEvents`. Default false. */
   readonly bus?: boolean;
+  /** Secrets of hooks and relays, by the name under which the app refers to them. Default: none can be read. */
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly log?: Log;
 }
 
@@ -89,9 +91,20 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     delay,
     log,
     ...defined({ bus }),
+    secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),
   };
   return { deps, clock, queues, bus, changes };
+}
+
+function secretsOf(values: Readonly<Record<string, string>>): NonNullable<Deps['secrets']> {
+  const valueOf = (name: string): string | undefined => (Object.hasOwn(values, name) ? values[name] : undefined);
+  return {
+    read: async (source) => {
+      const value = typeof source === 'string' ? source : valueOf(source.name);
+      return value === undefined ? undefined : { reveal: () => value };
+    },
+  };
 }
 
 function createQueues(clock: VirtualClock, changes: Changes): MemoryQueues {

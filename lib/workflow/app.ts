@@ -1,12 +1,15 @@
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
+import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
+import type { Tracing } from './tracing.js';
 
 export { secret } from './server-auth.js';
 
@@ -24,6 +27,11 @@ export interface ServerOptions {
    * loopback.
    */
   readonly allowPrivateAddresses?: boolean;
+  /**
+   * Proof that a relay needs, besides the token, to settle a wait for a task of this server; of a list, any is enough.
+   * Default: the token is enough.
+   */
+  readonly relayAuth?: HookAuth | readonly HookAuth[];
 }
 
 /** Revisions of MCP that have tasks. */
@@ -114,6 +122,8 @@ export interface AppConfig<
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
   /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
+  /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
+  readonly tracing?: Tracing;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -125,6 +135,7 @@ export interface App {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
+  readonly tracing?: Tracing;
 }
 
 /**
@@ -152,12 +163,17 @@ export function defineApp<
     workflows.set(workflow.name, workflow);
   }
   const servers = config.servers ?? {};
+  const { tracing } = config;
+  if (tracing !== undefined && typeof tracing !== 'function')
+    throw invalid('tracing must be a function that returns a tracer provider');
   for (const [name, server] of Object.entries(servers)) {
     if (!configName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
     checkFlags(`servers.${name}`, server);
     const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
+    const relayProblem = server.relayAuth === undefined ? undefined : problemWithHookAuths(server.relayAuth);
+    if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);
     checkProtocol(`servers.${name}`, server);
   }
   return {
@@ -166,6 +182,7 @@ export function defineApp<
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
+    ...defined({ tracing }),
   };
 }
 

@@ -4,9 +4,12 @@ import type { Log } from '../base/log.js';
 import type { Duration, EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
+import type { TaskProgress } from '../history/task-trail.js';
 import type { AskOptions, TypedAnswer, TypedAskOptions } from './ask-options.js';
+import type { DurablePromise, ExternalWait, Parsed, SignalOptions, TokenOptions } from './external-wait.js';
 import type { RemoteOutcome, TypedOutcome } from './outcome.js';
 import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
+import type { FlowControl } from './flow-control.js';
 import type { RestartPolicy } from './restart-policy.js';
 import type { RunInfo } from './run-info.js';
 import type { StepContext, StepOptions } from './step-options.js';
@@ -26,6 +29,12 @@ export interface RemoteWaitOptions {
    * that error.
    */
   readonly onInput?: InputHandler;
+  /**
+   * Hears of changes of the task while it runs: one call at a time, in order, with what a read has shown; of changes
+   * that come faster it gets the last, and of one call at most 500. Each costs a turn and a commit. The handler may wait
+   * as `onInput` may, and the end of the call closes what it waits for. If it throws, the call fails with that error.
+   */
+  readonly onProgress?: ProgressHandler;
   /** Whether to show the progress of the task while the run is watched (`outwait watch`). Default false. */
   readonly watch?: boolean;
   /**
@@ -102,45 +111,8 @@ export type ServerCall<Options, Server extends string, Data> = Omit<Options, 'se
 /** Answers the questions of a remote server. The text of a question is untrusted. */
 export type InputHandler = (question: RemoteQuestion, ctx: WorkflowContext) => Promise<RemoteAnswer> | RemoteAnswer;
 
-/** Options of `ctx.signal`. */
-export interface SignalOptions<Payload = JsonValue> {
-  /** Longest wait; then the call fails with `SIGNAL_TIMED_OUT`. Default: no limit. */
-  readonly timeout?: Duration;
-  /** Takes only signals whose payload (parsed, if there is a schema) it accepts; others stay for later waits. */
-  readonly where?: (payload: Payload) => boolean;
-}
-
-/** A schema that types and parses a value from outside: any Standard Schema validator (zod, valibot, arktype). */
-export interface Parsed<Value> {
-  readonly schema: StandardSchemaV1<unknown, Value>;
-}
-
-/** A wait that is settled once, from outside. */
-export interface ExternalWait<Value = JsonValue> {
-  /** Allows its holder to settle the wait: bearer token of `POST /activities/external/complete` or `/fail`. */
-  readonly token: string;
-  /** @throws ExternalWaitFailed, `EXTERNAL_TIMED_OUT`, `INPUT_INVALID` for a result that does not fit the schema */
-  readonly outcome: Promise<ExternalOutcome<Value>>;
-}
-
-/** The result that a token was settled with. A result that is marked as an error is not checked by the schema. */
-export type ExternalOutcome<Value = JsonValue> =
-  { readonly result: Value; readonly isError: false } | { readonly result: JsonValue; readonly isError: true };
-
-/** A promise that survives restarts. */
-export interface DurablePromise<Value> {
-  /** Allows its holder to settle the promise, once. */
-  readonly token: string;
-  readonly promise: Promise<Value>;
-}
-
-/** Options of `ctx.externalToken` and `ctx.promise`. */
-export interface TokenOptions {
-  /** Name of the wait, shown in the list of what the run waits for. Default `token`, or `promise` for a promise. */
-  readonly name?: string;
-  /** Longest wait; then it fails with `EXTERNAL_TIMED_OUT`. Default: no limit. */
-  readonly timeout?: Duration;
-}
+/** Hears of a change of a remote task. The texts are untrusted. */
+export type ProgressHandler = (progress: TaskProgress, ctx: WorkflowContext) => Promise<void> | void;
 
 /** Options of `ctx.child`. */
 export interface ChildOptions {
@@ -339,6 +311,8 @@ export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
   readonly name: string;
   readonly version: string;
   readonly input?: StandardSchemaV1<Given, Input>;
+  /** How its starts are limited. */
+  readonly flowControl?: FlowControl<Input>;
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
 

@@ -4,11 +4,12 @@ import { EngineError } from '../base/errors.js';
 import type { JsonValue, OnlyStorable } from '../base/json.js';
 import { configName } from './config-name.js';
 import type { Workflow, WorkflowContext } from './context.js';
+import { checkFlowControl, type FlowControl } from './flow-control.js';
 
 export type { AnyValue, AnyWorkflow, Workflow } from './context.js';
 
 /** Definition of a workflow. */
-export interface WorkflowOptions<Input, Output, Given = Input> {
+export interface WorkflowOptions<Input, Output, Given = Input> extends FlowControl<NoInfer<Input>> {
   /** At most 64 letters, digits, `.`, `_` and `-`; stored with every run. */
   readonly name: string;
   /** 1 to 64 characters; stored with every run. Default `"1"`. */
@@ -28,7 +29,7 @@ export interface WorkflowOptions<Input, Output, Given = Input> {
 const versionMaxLength = 64;
 
 /**
- * Defines a workflow. @throws EngineError `CONFIG_INVALID` for an invalid name or version
+ * Defines a workflow. @throws EngineError `CONFIG_INVALID` for an invalid name, version or other option
  * @example
  * ```ts
  * import { defineWorkflow } from 'outwait';
@@ -58,10 +59,13 @@ export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Inpu
       `the version of workflow "${options.name}" must be a string of 1 to ${versionMaxLength} characters`,
     );
   }
+  const { input, concurrency, throttle, debounce } = options;
+  const flowControl = defined({ concurrency, throttle, debounce });
+  checkFlowControl(options.name, flowControl);
   return {
     name: options.name,
     version,
     run: options.run,
-    ...defined({ input: options.input }),
+    ...defined({ input, flowControl: Object.keys(flowControl).length === 0 ? undefined : flowControl }),
   };
 }

@@ -2,30 +2,7 @@ import { EngineError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow, Workflow } from './define-workflow.js';
-import { problemWithSource, type SecretSource } from './server-auth.js';
-
-/** Ways in which a sender proves that a delivery is its own. */
-export type HookScheme = 'github' | 'slack' | 'stripe' | 'standardWebhooks' | 'bearer';
-const hookSchemes: readonly unknown[] = [
-  'github',
-  'slack',
-  'stripe',
-  'standardWebhooks',
-  'bearer',
-] satisfies readonly HookScheme[];
-
-/** Proof that a hook requires from its sender. Created by `githubWebhook()`, `slackWebhook()` and the others. */
-export interface HookAuth {
-  readonly scheme: HookScheme;
-  /** Secrets, each of which is accepted. */
-  readonly secrets: readonly SecretSource[];
-}
-
-/** Secret that a sender and this app share. */
-export interface HookSecret {
-  /** The secret, or during its rotation a list of at most 8, each of which is accepted. */
-  readonly secret: SecretSource | readonly SecretSource[];
-}
+import { type HookAuth, problemWithHookAuth } from './hook-auth.js';
 
 /** A delivery whose sender has been verified. */
 export interface HookEvent {
@@ -85,8 +62,6 @@ export interface Hook {
   readonly signal?: (event: HookEvent) => HookReaction<HookSignal>;
 }
 
-const secretsMax = 8;
-
 /** Checks the hooks of an app. @throws EngineError `CONFIG_INVALID` that names the field, and no value */
 export function toHooks(
   hooks: Readonly<Record<string, Hook>>,
@@ -102,80 +77,17 @@ export function toHooks(
 }
 
 /** A hook as plain JavaScript may define it. */
-type Unchecked = Partial<Omit<Hook, 'auth'>> & { readonly auth?: Partial<HookAuth> };
+type Unchecked = Partial<Omit<Hook, 'auth'>> & { readonly auth?: unknown };
 
 function problemWithHook(
-  { auth: { scheme, secrets = [] } = {}, workflow, start, signal }: Unchecked,
+  { auth, workflow, start, signal }: Unchecked,
   workflows: ReadonlyMap<string, AnyWorkflow>,
 ): string | undefined {
-  if (!hookSchemes.includes(scheme)) return 'auth must come from githubWebhook() or the like';
-  if (secrets.length === 0 || secrets.length > secretsMax) return `auth must have 1 to ${secretsMax} secrets`;
-  for (const source of secrets) {
-    const problem = problemWithSource(source);
-    if (problem !== undefined) return `auth: ${problem}`;
-  }
+  const problem = problemWithHookAuth(auth);
+  if (problem !== undefined) return problem;
   if (workflow === undefined || !workflows.has(workflow.name))
     return 'workflow must be one of the workflows of the app';
   const given = [start, signal].filter((reaction) => reaction !== undefined);
   if (given.length === 1 && typeof given[0] === 'function') return undefined;
   return 'exactly one of start and signal must be there, and be a function';
-}
-
-/**
- * Verifies webhooks of GitHub, and of others that sign like it (`X-Hub-Signature-256`), sent as JSON. GitHub signs the
- * body, but neither the name of the event nor the id of the delivery.
- * @example
- * ```ts
- * import { defineApp, defineWorkflow, githubWebhook, secret } from 'outwait';
- *
- * const deploy = defineWorkflow<{ commit: string }>({
- *   name: 'deploy',
- *   run: async (ctx, { commit }) => ctx.step('deploy', () => `deployed ${commit}`),
- * });
- *
- * export default defineApp({
- *   workflows: [deploy],
- *   hooks: {
- *     pushes: {
- *       auth: githubWebhook({ secret: secret('GITHUB_WEBHOOK_SECRET') }),
- *       workflow: deploy,
- *       start: ({ body }) => ({ input: { commit: (body as { after: string }).after } }),
- *     },
- *   },
- * });
- * ```
- */
-export function githubWebhook(options: HookSecret): HookAuth {
-  return authOf('github', options);
-}
-
-/** Verifies requests of Slack (events, commands, interactions) with the signing secret of the Slack app. */
-export function slackWebhook(options: HookSecret): HookAuth {
-  return authOf('slack', options);
-}
-
-/** Verifies webhooks of Stripe (`Stripe-Signature`) with the secret of the endpoint, `whsec_…`. */
-export function stripeWebhook(options: HookSecret): HookAuth {
-  return authOf('stripe', options);
-}
-
-/** Verifies senders that follow Standard Webhooks (`webhook-signature`, `v1`); the secret is `whsec_` and base64. */
-export function standardWebhook(options: HookSecret): HookAuth {
-  return authOf('standardWebhooks', options);
-}
-
-/**
- * Verifies senders by a token: `Authorization: Bearer …`. Only TLS protects the body. `Idempotency-Key` is the id of the
- * delivery; without it equal bodies count as one delivery.
- */
-export function bearerWebhook(options: HookSecret): HookAuth {
-  return authOf('bearer', options);
-}
-
-function authOf(scheme: HookScheme, { secret }: HookSecret): HookAuth {
-  return { scheme, secrets: isList(secret) ? secret : [secret] };
-}
-
-function isList(secret: HookSecret['secret']): secret is readonly SecretSource[] {
-  return Array.isArray(secret);
 }

@@ -57,9 +57,9 @@ const asNewer =
   (item: Item): Item => ({ ...item, ...changes });
 
 const forms: readonly [what: string, sk: string, newer: (item: Item) => Item][] = [
-  ['a head of form 3', 'a', asNewer({ format: 3 })],
-  ['a token of form 3', 't#2', asNewer({ format: 3 })],
-  ['a signal of form 3', 'i#signal-2-go-k', asNewer({ format: 3 })],
+  ['a head of form 4', 'a', asNewer({ format: 4 })],
+  ['a token of form 4', 't#2', asNewer({ format: 4 })],
+  ['a signal of form 4', 'i#signal-2-go-k', asNewer({ format: 4 })],
   ['a request that is not known', 'i#signal-2-go-k', asNewer({ kind: 'migrate' })],
   ['a commit of history format 2', 'h#0000000002', asNewer({ events: '1j:{"format":2,"events":[]}' })],
   [
@@ -109,7 +109,7 @@ describe('what a newer version has written', () => {
   it('takes no settlement, signal or cancel of this version, and is not changed by one', async () => {
     const { app, runId, item, put } = await mixed();
     await app.settleDown();
-    const [head, token] = [asNewer({ format: 3 })(await item('a')), asNewer({ format: 3 })(await item('t#2'))];
+    const [head, token] = [asNewer({ format: 4 })(await item('a')), asNewer({ format: 4 })(await item('t#2'))];
     await put(head);
     await put(token);
     const unknown = { code: 'HISTORY_FORMAT_UNKNOWN' };
@@ -129,7 +129,7 @@ describe('what a newer version has written', () => {
     const request = { workflow: 'flow', id: 'mine' };
     await startNamedRun(app.deps, request);
     const key = { pk: `name#${app.deps.digest('flow\nmine')}`, sk: 'a' };
-    const newer = asNewer({ format: 3 })((await table.get(key))!);
+    const newer = asNewer({ format: 4 })((await table.get(key))!);
     await put(newer);
     await expect(startNamedRun(app.deps, request)).rejects.toMatchObject({ code: 'HISTORY_FORMAT_UNKNOWN' });
     expect(await table.get(key)).toEqual(newer);
@@ -150,7 +150,7 @@ describe('what a newer version has written', () => {
       { log: { ...silentLog, error: (event, fields) => void errors.push([event, fields?.['schedule']]) } },
     );
     Object.assign(app.deps, { store: new RunStore(new SealedTable(table)) });
-    const newer: Item = { pk: 'schedule#newer', sk: 'a', revision: 7, tickAtMs: 1, format: 3 };
+    const newer: Item = { pk: 'schedule#newer', sk: 'a', revision: 7, tickAtMs: 1, format: 4 };
     await table.write({ kind: 'put', item: newer, conditions: [] });
     const sweeps = 35;
     for (let minute = 0; minute < sweeps; minute++) {
@@ -166,7 +166,7 @@ describe('what a newer version has written', () => {
   it('of the state of a server counts for nothing and is kept', async () => {
     const table = new MemoryTable();
     const states = new ServerStates(new SealedTable(table));
-    const newer: Item = { pk: 'server#reports', sk: 'a', failures: 9, openUntilMs: 9e12, format: 3 };
+    const newer: Item = { pk: 'server#reports', sk: 'a', failures: 9, openUntilMs: 9e12, format: 4 };
     await table.write({ kind: 'put', item: newer, conditions: [] });
     const unknown = { code: 'HISTORY_FORMAT_UNKNOWN' };
     const seen = { failures: 0, trips: 0 };

@@ -12,6 +12,7 @@ import {
 } from '../../lib/base/limits.js';
 import { silentLog, type Log } from '../../lib/base/log.js';
 import type { JsonValue } from '../../lib/base/json.js';
+import type { MetricName } from '../../lib/base/metrics.js';
 import type { EpochMs } from '../../lib/base/time.js';
 import type { EventBus } from '../../lib/bus/event-bus.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
@@ -34,7 +35,7 @@ import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
-import { startRun } from '../../lib/operations/requests/start-run.js';
+import { loadLimitedStart, startRun } from '../../lib/operations/requests/start-run.js';
 import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
@@ -53,7 +54,7 @@ import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
-await Promise.all([loadAnswerContent(), loadLostStart(), loadNextRun(), loadRareParts()]);
+await Promise.all([loadAnswerContent(), loadLimitedStart(), loadLostStart(), loadNextRun(), loadRareParts()]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);
@@ -645,7 +646,7 @@ export class World {
     const deps: Deps = {
       app: process.app,
       metrics: {
-        put: (name) => {
+        put: (name: MetricName) => {
           if (name === 'NewlyBlockedRuns') this.newlyBlocked[process.app === this.app ? 'app' : 'otherApp'] += 1;
         },
       },

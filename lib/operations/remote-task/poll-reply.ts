@@ -1,11 +1,20 @@
 import { defined } from '../../base/defined.js';
-import { questionsMax } from '../../base/limits.js';
+import { delayedMessageMaxMs, questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
-import { changedTtlMs, nextLookAtMs, nextPollAfterErrorMs, nextPollAtMs, pollHint } from '../../decide/poll.js';
+import {
+  changedTtlMs,
+  claimUntilMs,
+  nextLookAtMs,
+  nextPollAfterErrorMs,
+  nextPollAtMs,
+  pollHint,
+} from '../../decide/poll.js';
 import { changedQuestions, unseenQuestions } from '../../decide/questions.js';
+import { changedTrail, isFollowed, isWorthWriting, stateOfEnd } from '../../decide/task-trail.js';
 import { afterMissing, afterUnfit, type AfterBadRead } from '../../decide/bad-read.js';
 import type { Settlement, StartedToken, TokenRecord } from '../../history/records.js';
+import type { TaskTrail } from '../../history/task-trail.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
@@ -25,7 +34,8 @@ export interface ClaimedRead {
   readonly isInLine?: boolean;
 }
 
-type Working = Extract<PollReply, { readonly kind: 'working' }>;
+/** Reply of a running task; with a `trail` if it shows a change. */
+type Working = Extract<PollReply, { readonly kind: 'working' }> & Pick<TokenRecord, 'trail'>;
 type FailedRead = Extract<PollReply, { readonly kind: 'missing' | 'unreadable' }>;
 
 /** Settles the wait if the task has ended; otherwise records what the read has taught and schedules the next. */
@@ -37,14 +47,16 @@ export async function takePollReply(
   switch (reply.kind) {
     case 'ended': {
       const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
-      return settlePolled(deps, token, { by: 'poll', outcome });
+      const trail = changedTrail(token.trail, { state: stateOfEnd(reply.end) }, deps.clock.nowMs());
+      return settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail }) });
     }
     case 'working': {
       const nowMs = deps.clock.nowMs();
       const { runId, waitId, handle } = token;
       deps.log.debug('remote task goes on', { runId, waitId, server: handle.server, state: reply.state });
-      const isRecorded = await takeQuestions(read, reply, nowMs);
-      if (!isRecorded) await readOn(read, reply, nowMs);
+      const trail = changedTrail(token.trail, reply, nowMs);
+      const isRecorded = await takeQuestions(read, { ...reply, ...defined({ trail }) }, nowMs);
+      if (!isRecorded) await readOn(read, { ...reply, ...defined({ trail }) }, nowMs);
       return 'working';
     }
     case 'missing':
@@ -57,7 +69,7 @@ export async function takePollReply(
 export async function settlePolled(
   deps: Deps,
   token: TokenRecord,
-  end: Pick<Settlement, 'by' | 'outcome'>,
+  { trail, ...end }: Pick<Settlement, 'by' | 'outcome'> & Pick<TokenRecord, 'trail'>,
 ): Promise<'settled' | 'stale'> {
   const { runId, waitId } = token;
   const settlement = newSettlement(deps, end);
@@ -65,7 +77,7 @@ export async function settlePolled(
   const { settled, timedOut } =
     end.by === 'timeout' && isOverdue(token, settlement.atMs)
       ? { settled: false, ...(await timeOut(deps, token, settlement.atMs)) }
-      : await settleInTime(deps, token, settlement);
+      : await settleInTime(deps, token, { ...settlement, ...defined({ trail }) });
   if (!settled && !timedOut) return 'stale';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';
@@ -85,7 +97,10 @@ async function takeQuestions(
   // Each record holds a new question, and a call takes no more than `questionsMax`.
   if (questions !== undefined && recorded <= questionsMax) {
     const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
-    const asked = { claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded };
+    const asked = {
+      ...{ claimedDueAtMs, dueAtMs: nextAtMs, questions: { list: questions }, recorded },
+      ...defined({ trail: reply.trail }),
+    };
     if (await deps.store.questions.record(runId, waitId, asked)) {
       await wakeRunFor(deps, runId, { waitId });
       await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
@@ -99,15 +114,13 @@ async function takeQuestions(
   return false;
 }
 
-/** Schedules the next read of a running task. */
-async function readOn(
-  { deps, message, token, claimedDueAtMs, isInLine }: ClaimedRead,
-  reply: Working,
-  nowMs: EpochMs,
-): Promise<void> {
+/** Schedules the next read of a running task, and records what this one has taught. */
+async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promise<void> {
+  const { deps, message, token, claimedDueAtMs, isInLine } = read;
   const { runId, waitId } = token;
   const { server } = token.handle;
-  const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const usualAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const nextAtMs = isInLine === true ? Math.max(usualAtMs, claimedDueAtMs) : usualAtMs;
   const hintMs = pollHint(reply.pollAfterMs);
   const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
   // The claim used the last known poll hint. If that has changed, or reads had failed, the item must record it.
@@ -117,18 +130,52 @@ async function readOn(
       dueAtMs: nextAtMs,
       pollErrors: 0,
       pollHintMs: hintMs,
-      ...defined({ ttlMs: newTtlMs }),
+      ...defined({ ttlMs: newTtlMs, trail: reply.trail }),
     });
-    if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+    if (!recorded) return;
+    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+    await tellOfChange(read, reply.trail);
     return;
   }
-  if (isInLine === true) return;
+  if (reply.trail !== undefined && isWorthWriting(token.trail, reply.trail, isFollowed(token))) {
+    if (await recordChange(read, reply.trail, nextAtMs)) await tellOfChange(read, reply.trail);
+    return;
+  }
+  await tellOfChange(read, token.trail);
   const count = (message.hop?.count ?? 0) + 1;
   // Only if the read at the end of the claim will not follow this one sooner than the server allows.
   if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {
     const hop = { count, claimedDueAtMs };
     await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
   }
+}
+
+/**
+ * Records a change that was seen, in the write that claims the next read: it takes the place of the claim that this
+ * read would otherwise have made. Returns false if another worker has the task by now, or its wait has ended.
+ */
+async function recordChange(
+  { deps, message, token, claimedDueAtMs }: ClaimedRead,
+  trail: TaskTrail,
+  nextAtMs: EpochMs,
+): Promise<boolean> {
+  const { runId, waitId } = token;
+  const { server } = token.handle;
+  const count = (message.hop?.count ?? 0) + 1;
+  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= delayedMessageMaxMs;
+  const dueAtMs = isAhead ? claimUntilMs(token, nextAtMs) : nextAtMs;
+  const recorded = await deps.store.polls.record(runId, waitId, { claimedDueAtMs, dueAtMs, pollErrors: 0, trail });
+  if (!recorded) return false;
+  const hop = isAhead ? ({ count, claimedDueAtMs: dueAtMs, isAhead } as const) : undefined;
+  await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ hop }) }, nextAtMs);
+  return true;
+}
+
+/** Wakes the run for changes that the handler of the call is to hear of: new ones, or those whose wake was lost. */
+async function tellOfChange({ deps, token }: ClaimedRead, trail: TaskTrail | undefined): Promise<void> {
+  if (trail === undefined || !isFollowed(token) || trail.count <= (token.progressTaken ?? 0)) return;
+  const { runId, waitId } = token;
+  await wakeRunFor(deps, runId, { waitId });
 }
 
 /** Counts a read that did not return the task's state, and settles the wait after too many. */

@@ -38,16 +38,21 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const { dueAtMs } = token;
-  // Within a claim the next read is due at its end anyway.
   const { hop } = message;
-  const call = { server: token.handle.server, purpose: 'read', isExtra: hop !== undefined } as const;
+  // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
+  const isExtra = hop !== undefined && hop.isAhead !== true;
+  const call = { server: token.handle.server, purpose: 'read', isExtra } as const;
   const tried = await whenAdmitted(deps, call, async () => {
     const claimed = hop ?? (await claim(deps, token, dueAtMs));
     if (claimed === undefined) return 'stale';
-    return takePollReply({ deps, message, token, ...claimed }, await read(deps, token));
+    const claimedRead: ClaimedRead = { deps, message, token, ...claimed };
+    const startMs = deps.clock.nowMs();
+    const reply = await read(deps, token);
+    recordPoll(claimedRead, reply, startMs);
+    return takePollReply(claimedRead, reply);
   });
   if (tried.kind === 'done') return tried.result;
-  if (hop === undefined) await putOff(deps, token, dueAtMs, tried);
+  if (!isExtra) await putOff(deps, token, dueAtMs, tried);
   return 'held';
 }
 
@@ -82,6 +87,19 @@ async function read(deps: Deps, token: StartedToken): Promise<PollReply> {
     return { kind: 'unreadable', error: toStoredError(error, 'SERVER_NOT_FOUND') };
   }
   return transport.get(token.handle);
+}
+
+function recordPoll({ deps, message, token, claimedDueAtMs }: ClaimedRead, reply: PollReply, startMs: EpochMs): void {
+  const { runId, traceparent, waitId, attempt, handle } = token;
+  deps.spans?.record({
+    kind: 'poll',
+    run: { runId, traceparent },
+    ...{ waitId, attempt, server: handle.server, result: reply.kind, claimedDueAtMs, startMs },
+    hop: message.hop?.count ?? 0,
+    traceparent: message.traceparent,
+    endMs: deps.clock.nowMs(),
+    error: 'error' in reply ? reply.error.code : undefined,
+  });
 }
 
 function isStarted(token: TokenRecord): token is StartedToken {

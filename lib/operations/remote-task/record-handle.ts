@@ -2,6 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import { sideRequestTimeoutMs, turnReserveMs } from '../../base/limits.js';
 import { nextPollAtMs, pollHint } from '../../decide/poll.js';
+import { changedTrail } from '../../decide/task-trail.js';
 import { boundedQuestions } from '../../decide/questions.js';
 import type { RemoteClosePolicy, RemoteTaskHandle } from '../../history/event.js';
 import type { OpenRemoteTask } from '../../history/run-state.js';
@@ -31,6 +32,8 @@ interface TaskReply {
   readonly handle: RemoteTaskHandle;
   /** 0: the task has already ended and only its result is missing. */
   readonly pollAfterMs?: number;
+  readonly state?: string;
+  readonly note?: string;
   readonly questions?: readonly RemoteQuestion[];
 }
 
@@ -47,7 +50,7 @@ export async function recordHandle(
 ): Promise<TokenRecord> {
   const { runId, wait, command, token } = task;
   const nowMs = deps.clock.nowMs();
-  const { pollAfterMs: hintMs, questions } = reply;
+  const { pollAfterMs: hintMs, questions, state, note } = reply;
   const wantedAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
   const dueAtMs = Math.min(await whenRead(deps, command.server, wantedAtMs), wait.deadlineAtMs);
   const { stored, token: now } = await storeHandle(deps, task, {
@@ -58,6 +61,7 @@ export async function recordHandle(
       pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),
       questions:
         command.answersQuestions && questions !== undefined ? { list: boundedQuestions(questions) } : undefined,
+      trail: state === undefined ? undefined : changedTrail(undefined, { state, ...defined({ note }) }, nowMs),
       onlyWithoutHandle: options.found === true ? true : undefined,
     }),
   });

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError, storedError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
@@ -9,6 +10,8 @@ import { wakeRunFor } from '../wake.js';
 
 export interface SettleRequest {
   readonly token: string;
+  /** What proved the sender, besides the token; recorded. */
+  readonly proof?: string | undefined;
   readonly outcome:
     | { readonly kind: 'completed'; readonly result: JsonValue; readonly isError: boolean }
     /** `retryable`: whether the caller expects a retry to succeed; the workflow finds it in the error's details. */
@@ -31,7 +34,7 @@ export async function settleToken(
   const { runId, waitId } = deps.tokens.parseSettleToken(request.token);
   const outcome = toOutcome(request.outcome);
   const unless = outcome.kind === 'completed' ? 'form' : undefined;
-  const settlement = newSettlement(deps, { by, outcome });
+  const settlement = newSettlement(deps, { by, outcome, ...defined({ proof: request.proof }) });
   const { settled, timedOut, token } = await settleInTime(deps, { runId, waitId }, settlement, unless);
   if (token === undefined) throw new EngineError('TOKEN_INVALID', 'no wait is known for this token');
   if (!settled && token.settlement === undefined)

@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import type { RunId } from '../../base/ids.js';
+import type { Traced } from '../../base/trace-context.js';
 import type { ExternalWaitIssued } from '../../history/event.js';
 import type { OpenExternal } from '../../history/run-state.js';
 import type { TokenRecord } from '../../history/records.js';
@@ -11,7 +11,7 @@ import type { Persist } from '../persist.js';
  */
 export async function issueToken(
   deps: Deps,
-  runId: RunId,
+  { runId, traceparent }: Traced,
   wait: OpenExternal,
   persist: Persist,
 ): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
@@ -22,7 +22,7 @@ export async function issueToken(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...defined({ deadlineAtMs, form }),
+    ...defined({ deadlineAtMs, traceparent, form }),
     pollErrors: 0,
   };
   const { token } = await persist(() => deps.store.tokens.put(fresh));

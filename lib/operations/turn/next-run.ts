@@ -3,12 +3,13 @@ import { isEngineError, storedError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { writesInParallel } from '../../base/limits.js';
+import { contextOfRun, toTraceparent } from '../../base/trace-context.js';
 import type { RunOutcome } from '../../history/event.js';
 import type { InboxRecord, RunHead, RunRecords } from '../../history/records.js';
 import type { RunState } from '../../history/run-state.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
-import { validInput } from '../requests/start-run.js';
+import { validInput } from '../requests/new-head.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun } from '../wake.js';
 import { whileThereIsTime } from './release-markers.js';
@@ -46,6 +47,9 @@ export async function startNextRun(
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
     ...defined({ id: head.id, key: head.key, tags: head.tags }),
+    traceparent: toTraceparent(contextOfRun(deps.digest, head)),
+    // It takes over the place of this one, which has seen that those before it had ended.
+    ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,
     dueSeq: 0,

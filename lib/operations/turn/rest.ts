@@ -32,6 +32,7 @@ export async function restQuietly(pass: PassContext): Promise<void> {
   if (dueAtMs !== undefined && dueAtMs - deps.clock.nowMs() <= delayedMessageMaxMs)
     await wakeRunAt(deps, runId, dueAtMs);
   await takeQuestions(pass);
+  await takeProgress(pass);
   await clearMarkers(
     pass,
     (token) => run.state.settled.has(token.waitId) || run.isWorkerStartTaken(token),
@@ -59,6 +60,12 @@ export async function restUntil(
   const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });
   if (!isSet) await wakeRun(deps, runId);
   await clearAllMarkers(pass);
+}
+
+/** Waits until a delayed start is due. */
+export async function restForStart(pass: PassContext, startAtMs: EpochMs): Promise<void> {
+  await restUntil(pass, startAtMs);
+  await wakeRunAt(pass.deps, pass.run.head.runId, startAtMs);
 }
 
 /** Waits for another run to end. Whatever comes meanwhile waits, including the deadline and a terminate. */
@@ -99,6 +106,18 @@ async function takeQuestions({ deps, run }: PassContext): Promise<void> {
     if (questions === undefined || questions.recorded <= questions.taken) continue;
     await deps.store.questions.take(runId, waitId, questions.recorded);
     run.noteToken({ ...token, questions: { ...questions, taken: questions.recorded } });
+  }
+}
+
+/** Marks changes of remote tasks as taken, as for questions. */
+async function takeProgress({ deps, run }: PassContext): Promise<void> {
+  for (const wait of run.state.openTokens.values()) {
+    const token = wait.kind === 'remoteTask' ? run.tokens.get(wait.waitId) : undefined;
+    if (wait.kind !== 'remoteTask' || token === undefined) continue;
+    const { waitId, progressed: progressTaken = 0 } = wait;
+    if (progressTaken <= (token.progressTaken ?? 0)) continue;
+    await deps.store.polls.takeProgress(run.head.runId, waitId, progressTaken);
+    run.noteToken({ ...token, progressTaken });
   }
 }
 

@@ -1,14 +1,17 @@
 import { defined } from '../../base/defined.js';
-import { isEngineError, storedError, toStoredError } from '../../base/errors.js';
+import { type EngineError, hasCode, isEngineError, storedError, toStoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
+import { carriedBy, contextOfSpan, toTraceparent } from '../../base/trace-context.js';
 import type { ChildStarted } from '../../history/event.js';
 import type { OpenChild } from '../../history/run-state.js';
 import type { StartChild } from '../../replay/command.js';
 import type { RunHead, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
-import { newHead } from '../requests/start-run.js';
+import { newHead } from '../requests/new-head.js';
+import { createRun } from '../requests/start-run.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
+import { about } from '../trace.js';
 import { wakeRun } from '../wake.js';
 
 interface ChildToStart {
@@ -39,7 +42,7 @@ export async function startChild(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...defined({ deadlineAtMs: wait.deadlineAtMs }),
+    ...defined({ deadlineAtMs: wait.deadlineAtMs, traceparent: carriedBy(deps.digest, parent) }),
     child: { runId: wait.childRunId, parentClose: wait.parentClose },
     pollErrors: 0,
   };
@@ -53,21 +56,37 @@ export async function startChild(
       workflow,
       ...defined({ input }),
       parent: { runId: parent.runId, waitId, workflow: parent.workflow },
+      traceparent: toTraceparent(contextOfSpan(deps.digest, parent, about.wait(waitId))),
     });
   } catch (error) {
     if (!isEngineError(error)) throw error;
-    const cause = toStoredError(error, 'INPUT_INVALID') as unknown as JsonValue;
-    const failed = storedError('CHILD_FAILED', `child "${command.workflow}" could not be started: ${error.message}`, {
-      status: 'failed',
-      error: cause,
-    });
-    const settlement = newSettlement(deps, { by: 'start', outcome: { kind: 'failed', error: failed } });
-    const settled = await persist(() => settleInTime(deps, { runId: parent.runId, waitId }, settlement));
-    return { token: settled.token ?? token };
+    return refused(deps, { parent, command, token }, persist, error);
   }
-  const writerId = deps.random.hex(16);
-  await persist(() => deps.store.heads.create(head, writerId));
+  try {
+    await persist(() => createRun(deps, head));
+  } catch (error) {
+    if (!hasCode(error, 'CONCURRENCY_KEY_BUSY') && !hasCode(error, 'START_THROTTLED')) throw error;
+    return refused(deps, { parent, command, token }, persist, error);
+  }
   // Also for an existing child: the process that put it may have died before its wake.
   await wakeRun(deps, head.runId);
   return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };
+}
+
+/** Settles the wait for a child that could not be started. */
+async function refused(
+  deps: Deps,
+  { parent, command, token }: Pick<ChildToStart, 'parent' | 'command'> & Pick<ChildResult, 'token'>,
+  persist: Persist,
+  error: EngineError,
+): Promise<ChildResult> {
+  const cause = toStoredError(error, 'INPUT_INVALID') as unknown as JsonValue;
+  const failed = storedError('CHILD_FAILED', `child "${command.workflow}" could not be started: ${error.message}`, {
+    status: 'failed',
+    error: cause,
+  });
+  const settlement = newSettlement(deps, { by: 'start', outcome: { kind: 'failed', error: failed } });
+  const { runId } = parent;
+  const settled = await persist(() => settleInTime(deps, { runId, waitId: token.waitId }, settlement));
+  return { token: settled.token ?? token };
 }

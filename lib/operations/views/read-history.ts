@@ -37,7 +37,7 @@ export interface HistoryView {
 /** An event with the number of its commit, and what it refers to written out: a settlement, the payload of a signal. */
 export type ExportedEvent = HistoryEvent & {
   readonly seq: number;
-  readonly settlement?: Pick<Settlement, 'by' | 'atMs' | 'outcome'>;
+  readonly settlement?: Pick<Settlement, 'by' | 'proof' | 'atMs' | 'outcome'>;
   readonly payload?: JsonValue;
   /** Set if the signal's item is missing: its payload is lost, and the history cannot be replayed. */
   readonly isMissing?: true;
@@ -79,8 +79,8 @@ function referencesOf({
     if (event.type === 'TokenSettled') {
       const settlement = settlements.get(event.waitId);
       if (settlement === undefined) return {};
-      const { by, atMs, outcome } = settlement;
-      return { settlement: { by, atMs, outcome } };
+      const { by, proof, atMs, outcome } = settlement;
+      return { settlement: { by, atMs, outcome, ...defined({ proof }) } };
     }
     if (event.type !== 'SignalReceived') return {};
     const signal = signals.get(event.inboxId);

@@ -33,7 +33,12 @@ export interface RunView {
   readonly deadlineAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
   readonly parent?: ParentWait;
-  /** The run that this one replaces and waits for, including its successors, before it begins. Missing once begun. */
+  /** Runs of the workflow with this key are never under way at the same time. */
+  readonly concurrencyKey?: string;
+  /**
+   * The run that this one replaces, or that has the same concurrency key and came before. This one waits for it,
+   * including its successors, before it begins. Missing once begun.
+   */
   readonly afterRunId?: RunId;
   readonly previousRunId?: RunId;
   readonly nextRunId?: RunId;
@@ -63,7 +68,8 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
       blocked: head.blocked,
       progress: state.progress,
       pausedUntilMs: state.pausedUntilMs === undefined || isOver ? undefined : state.pausedUntilMs,
-      afterRunId: head.afterRunId === undefined || state.seq > 0 ? undefined : head.afterRunId,
+      concurrencyKey: head.lane?.key,
+      afterRunId: state.seq > 0 ? undefined : (head.afterRunId ?? head.lane?.afterRunId),
       id: head.id,
       key: head.key,
       startAtMs: head.startAtMs,

@@ -75,7 +75,12 @@ export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply
   const end = endOf(task, handle);
   if (end !== undefined) return { kind: 'ended', end, handle };
   const questions = questionsIn(task);
-  return { kind: 'started', handle, ...defined({ questions: questions.length === 0 ? undefined : questions }) };
+  return {
+    kind: 'started',
+    handle,
+    state: displayState(stateOf(task)),
+    ...defined({ note: noteOf(task), questions: questions.length === 0 ? undefined : questions }),
+  };
 }
 
 /**

@@ -57,7 +57,7 @@ export function readSubmitted(result: JsonObject, job: EffectiveJob, server: str
   };
   const meaning = meaningOf(state, job);
   if (meaning === 'working' || meaning === undefined)
-    return { kind: 'started', handle, ...defined({ pollAfterMs: job.pollAfterMs }) };
+    return { kind: 'started', handle, ...defined({ state, pollAfterMs: job.pollAfterMs }) };
   // Requires the result itself to skip another read: servers also say "succeeded" of a start.
   const isWhole = job.result !== undefined && job.resultTool === undefined && (reply.at(job.result) ?? null) !== null;
   const end = isWhole && meaning === 'done' ? endIn(reply, job, { state, taskId, server }) : undefined;

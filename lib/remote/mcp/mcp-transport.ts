@@ -238,11 +238,12 @@ function refused({ error }: OtherRevision): StartReply {
 function adopted(task: PollReply, handle: RemoteTaskHandle): StartReply {
   switch (task.kind) {
     case 'working': {
-      const { pollAfterMs, questions } = task;
+      const { state, note, pollAfterMs, questions } = task;
       return {
         kind: 'started',
         handle,
-        ...defined({ pollAfterMs, questions }),
+        state,
+        ...defined({ note, pollAfterMs, questions }),
       };
     }
     case 'ended':

@@ -70,10 +70,11 @@ export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation
   const made = wireCall('tools/call', tool, params, {
     answersQuestions: answersQuestions ?? false,
     tasks: idempotencyKey !== undefined && call.job === undefined,
-    meta: idempotencyKey === undefined ? {} : { 'dev.outwait/idempotencyKey': idempotencyKey },
+    meta: defined({ 'dev.outwait/idempotencyKey': idempotencyKey, traceparent: call.traceparent }),
   });
   const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-  return { ...made, headers: { ...made.headers, ...key, ...call.paramHeaders } };
+  const trace = defined({ traceparent: call.traceparent });
+  return { ...made, headers: { ...made.headers, ...key, ...trace, ...call.paramHeaders } };
 }
 
 type TaskOf = Pick<RemoteTaskHandle, 'taskId' | 'answersQuestions'>;
@@ -184,7 +185,8 @@ function readCreatedTask(task: JsonObject, server: string, answersQuestions: boo
     }),
   } as const;
   // Has the task read at once if it has ended: the reply to the call never carries the result.
-  return { kind: 'started', handle, ...(isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs'])) };
+  const hint = isTerminal(status) ? { pollAfterMs: 0 } : hintOf(task['pollIntervalMs']);
+  return { kind: 'started', handle, state: status, ...noteOf(task), ...hint };
 }
 
 /**

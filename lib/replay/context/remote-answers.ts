@@ -1,11 +1,11 @@
-import { EngineError, readable } from '../../base/errors.js';
 import type { WaitId } from '../../base/ids.js';
 import { canonicalJson } from '../../base/json.js';
 import { questionIdOf, type AskedQuestion } from '../../history/remote-question.js';
-import type { InputHandler } from '../../workflow/context.js';
+import type { InputHandler, RemoteWaitOptions } from '../../workflow/context.js';
 import type { RemoteOutcome } from '../../workflow/outcome.js';
 import type { StartRemoteTask } from '../command.js';
 import { Scope } from '../waits/scope.js';
+import { failCall, hearing } from './remote-progress.js';
 import { checkDeed, type ContextHost } from './host.js';
 import { toAnswer } from './input.js';
 import { cancelled } from './scopes.js';
@@ -18,22 +18,25 @@ interface Answerer {
   readonly scope: Scope;
 }
 
-/** Requests a remote task, and lets `handler` answer questions of its server while the call is open. */
-export function askAnswering(
+/** Handlers of a call. */
+export type CallHandlers = Pick<RemoteWaitOptions, 'onInput' | 'onProgress'>;
+
+/** Requests a remote task, and lets the handlers of the call hear of it while the call is open. */
+export function askHeard(
   host: ContextHost,
   scope: Scope,
-  handler: InputHandler | undefined,
+  handlers: CallHandlers,
   toCommand: (waitId: WaitId) => StartRemoteTask,
 ): Promise<RemoteOutcome> {
-  return handler === undefined
+  return handlers.onInput === undefined && handlers.onProgress === undefined
     ? host.waits.ask<RemoteOutcome>(scope, toCommand)
-    : answeringWith(host, scope, handler, toCommand);
+    : heardBy(host, scope, handlers, toCommand);
 }
 
-async function answeringWith(
+async function heardBy(
   host: ContextHost,
   scope: Scope,
-  handler: InputHandler,
+  { onInput, onProgress }: CallHandlers,
   toCommand: (waitId: WaitId) => StartRemoteTask,
 ): Promise<RemoteOutcome> {
   const inner = new Scope(scope);
@@ -43,12 +46,16 @@ async function answeringWith(
     return toCommand(waitId);
   });
   if (callId === '') return outcome;
-  host.news.onQuestion(callId, (asked) => void answer(host, { callId, handler, scope: inner }, asked));
+  if (onInput !== undefined)
+    host.news.onQuestion(callId, (asked) => void answer(host, { callId, handler: onInput, scope: inner }, asked));
+  if (onProgress !== undefined)
+    host.news.onProgress(callId, hearing(host, { callId, handler: onProgress, scope: inner }));
   try {
     return await outcome;
   } finally {
     host.news.onQuestion(callId, undefined);
-    host.waits.cancelScope(inner, cancelled('the remote task no longer waits for an answer'));
+    host.news.onProgress(callId, undefined);
+    host.waits.cancelScope(inner, cancelled('the call of the remote task has ended'));
   }
 }
 
@@ -68,13 +75,7 @@ async function answer(host: ContextHost, answerer: Answerer, asked: AskedQuestio
       digest,
     }));
   } catch (error) {
-    // Outside of the turn: a replay could not repeat it at this point.
-    if (!host.position.isAdvancing) return;
-    const thrown = readable(error);
-    host.waits.drop(
-      callId,
-      thrown instanceof Error ? thrown : new EngineError('INPUT_INVALID', 'onInput threw a value that is not an Error'),
-    );
+    failCall(host, callId, 'onInput', error);
   }
 }
 

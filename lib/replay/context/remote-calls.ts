@@ -10,7 +10,7 @@ import type { StartRemoteTask } from '../command.js';
 import type { Scope } from '../waits/scope.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
-import { askAnswering } from './remote-answers.js';
+import { askHeard } from './remote-answers.js';
 import {
   argumentsOf,
   callKey,
@@ -80,7 +80,7 @@ async function remoteTask(
   toTerms: () => Terms,
 ): Promise<RemoteOutcome> {
   const toCommand = commandOf(host, call, toTerms());
-  const outcome = await askAnswering(host, scope, call.onInput, toCommand);
+  const outcome = await askHeard(host, scope, call, toCommand);
   const { resultSchema, output } = call;
   if (resultSchema !== undefined && !outcome.isError) await checkResult(resultSchema, outcome);
   return output === undefined ? outcome : typedOutcome(output, outcome);
@@ -91,7 +91,7 @@ function commandOf(
   call: RemoteCall | AttachCall,
   { request, onClose, retrySafe, key, made }: Terms,
 ): (waitId: WaitId) => StartRemoteTask {
-  const { server, onInput } = call;
+  const { server, onInput, onProgress } = call;
   const requestText = canonicalJson(request);
   const bytes = utf8Bytes(requestText);
   checkJsonBytes(`the arguments of the call to "${server}" are`, bytes);
@@ -114,6 +114,7 @@ function commandOf(
     onCancel,
     onTimeout,
     answersQuestions: onInput !== undefined,
+    ...defined({ followsProgress: onProgress === undefined ? undefined : true }),
     watch: call.watch === true,
   });
   return (waitId) => {

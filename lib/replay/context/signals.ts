@@ -1,7 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonValue } from '../../base/json.js';
 import { validate } from '../../base/validate.js';
-import type { Parsed, SignalOptions, WorkflowContext } from '../../workflow/context.js';
+import type { WorkflowContext } from '../../workflow/context.js';
+import type { Parsed, SignalOptions } from '../../workflow/external-wait.js';
 import type { Scope } from '../waits/scope.js';
 import { checkName, invalid, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';

@@ -1,12 +1,15 @@
 import type { WaitId } from '../../base/ids.js';
 import type { AskedQuestion } from '../../history/remote-question.js';
+import type { TaskProgress } from '../../history/task-trail.js';
 import type { Waits } from './waits.js';
 
-/** Notifies open waits of what happens before they end: their token is issued, or their remote task asks a question. */
+/** Notifies open waits of what happens before they end: their token is issued, or their remote task asks or changes. */
 export class WaitNews {
   readonly #waits: Waits;
   readonly #issuing = new Map<WaitId, (token: string) => void>();
   readonly #askers = new Map<WaitId, (asked: AskedQuestion) => void>();
+
+  readonly #hearers = new Map<WaitId, (shown: TaskProgress) => void>();
 
   constructor(waits: Waits) {
     this.#waits = waits;
@@ -37,7 +40,17 @@ export class WaitNews {
     return this.#askers.get(waitId);
   }
 
-  /** Forgets a wait that is no longer open. The call that set a callback for questions removes it itself. */
+  /** Sets the callback for changes of a call's task; undefined removes it. */
+  onProgress(waitId: WaitId, hear: ((shown: TaskProgress) => void) | undefined): void {
+    if (hear === undefined) this.#hearers.delete(waitId);
+    else this.#hearers.set(waitId, hear);
+  }
+
+  hearer(waitId: WaitId): ((shown: TaskProgress) => void) | undefined {
+    return this.#hearers.get(waitId);
+  }
+
+  /** Forgets a wait that is no longer open. The call that set other callbacks removes them itself. */
   forget(waitId: WaitId): void {
     this.#issuing.delete(waitId);
   }

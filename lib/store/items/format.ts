@@ -6,10 +6,16 @@ import type { Condition, Item, Write } from '../table.js';
  * the format is 1. A change of what an item means to its readers, or of what a write must not lose, needs the next
  * format. An attribute that older versions may ignore needs none.
  */
-export const itemFormat = 2;
+export const itemFormat = 3;
 
 /** Format of a head with conditions on its start: a version that does not know them would run the code at once. */
 export const headWithConditions = 2;
+
+/**
+ * Format of a head with a place in a lane, or whose start is debounced: a version that does not know them would begin
+ * the run too early, or would not tell the next run of its end.
+ */
+export const limitedHead = 3;
 
 export const formatAttribute = 'format';
 

@@ -1,8 +1,17 @@
 import type { StoredError } from '../../base/errors.js';
-import type { FailedTurns, ParentWait, RunGlance, RunHead, RunStatus, RunSummary } from '../../history/records.js';
+import type {
+  DebouncedStart,
+  FailedTurns,
+  LanePlace,
+  ParentWait,
+  RunGlance,
+  RunHead,
+  RunStatus,
+  RunSummary,
+} from '../../history/records.js';
 import type { Item } from '../table.js';
-import { count, fields, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formatAttribute, headWithConditions } from './format.js';
+import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
+import { formatAttribute, limitedHead, headWithConditions } from './format.js';
 import { marker, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
@@ -10,6 +19,18 @@ const parent = fields<ParentWait>({
   runId: named('parentRunId', text),
   waitId: named('parentWaitId', text),
   workflow: optional(named('parentWorkflow', text)),
+});
+
+const lanePlace = fields<LanePlace>({
+  key: named('concurrencyKey', text),
+  afterRunId: optional(named('laneAfterRunId', text)),
+  replaces: named('laneReplaces', flag),
+  nextRunId: optional(named('laneNextRunId', text)),
+});
+
+const debounce = fields<DebouncedStart>({
+  untilMs: named('debounceUntilMs', number),
+  startId: named('debounceId', text),
 });
 
 const failedTurns = fields<FailedTurns>({
@@ -30,6 +51,8 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   key: optional(text),
   sentDigest: optional(text),
   afterRunId: optional(text),
+  lane: optional(group(lanePlace)),
+  debounce: optional(group(debounce)),
   inputError: optional(payload<StoredError>()),
   deadlineAtMs: optional(number),
   startAtMs: optional(number),
@@ -37,6 +60,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   previousRunId: optional(text),
   nextRunId: optional(text),
   laterRunId: optional(text),
+  traceparent: optional(text),
   tags: optional(json<Readonly<Record<string, string>>>()),
   inboxCount: number,
   dueSeq: number,
@@ -59,7 +83,8 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError }: RunHead): Record<string, number> {
+function formatOf({ afterRunId, inputError, lane, debounce }: RunHead): Record<string, number> {
+  if (lane !== undefined || debounce !== undefined) return { [formatAttribute]: limitedHead };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
@@ -86,5 +111,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'lane', 'debounce', 'traceparent'] as const),
 );

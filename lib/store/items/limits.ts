@@ -28,6 +28,8 @@ const id = text(128);
 const word = text(32);
 /** A name in the configuration of the app: of a workflow, a server, a schedule. */
 const name = text(64);
+/** A W3C `traceparent`, as we write it. */
+const traceparent = text(64);
 /** A number; DynamoDB counts two digits as a byte. */
 const number = 'number';
 
@@ -62,6 +64,7 @@ export const itemLimits = {
     parentWorkflow: name,
     previousRunId: id,
     nextRunId: id,
+    traceparent,
     /** JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
     tags: text(20 * KiB),
     inboxCount: number,
@@ -72,6 +75,12 @@ export const itemLimits = {
     laterRunId: id,
     sentDigest: text(64),
     inputError: payload(16 * KiB),
+    concurrencyKey: text(idempotencyKeyMaxBytes),
+    laneAfterRunId: id,
+    laneReplaces: number,
+    laneNextRunId: id,
+    debounceUntilMs: number,
+    debounceId: id,
     failedTurns: number,
     failedTurnCause: word,
     failedTurnAtMs: number,
@@ -100,6 +109,7 @@ export const itemLimits = {
     writerId: id,
     createdAtMs: number,
     deadlineAtMs: number,
+    traceparent,
     childRunId: id,
     parentClose: word,
     pollErrors: number,
@@ -126,6 +136,9 @@ export const itemLimits = {
     questionsRecorded: number,
     questionsRound: number,
     questionsTaken: number,
+    trail: payload(9 * KiB),
+    followsProgress: number,
+    progressTaken: number,
     sighted: word,
     sightings: number,
     sightedAtMs: number,
@@ -135,10 +148,20 @@ export const itemLimits = {
     settledAtMs: number,
     settledBy: id,
     settledFrom: word,
+    settledProof: text(256),
     outcome: payload(64 * KiB),
   },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
+  /** Pointer to the last run of a lane. */
+  lane: { ...common, runId: id, generation: number },
+  /** Pointer to the run that debounced starts become. */
+  debounce: { ...common, runId: id, generation: number },
+  /** What a start with an idempotency key has led to. */
+  start: { ...common, runId: id, sentDigest: text(64) },
+  throttle: { ...common, startsAtMs: text(2 * KiB), generation: number },
+  /** Proof of a sender that was taken. */
+  proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
     ...common,
     revision: number,
@@ -188,6 +211,11 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(tokenPrefix)) return 'token';
   }
   if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('lane#')) return 'lane';
+  if (pk.startsWith('debounce#')) return 'debounce';
+  if (pk.startsWith('start#')) return 'start';
+  if (pk.startsWith('throttle#')) return 'throttle';
+  if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';
   if (pk === 'due') return 'due';

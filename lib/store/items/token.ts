@@ -5,6 +5,7 @@ import type { Question } from '../../history/question.js';
 import type { LongStepRecord, RemoteCancel, Settlement, TokenOutcome } from '../../history/records.js';
 import type { TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { BadReads } from '../../history/remote-end.js';
+import type { TaskTrail } from '../../history/task-trail.js';
 import type { Item } from '../table.js';
 import { type Attributes, type Field, fields, flag, group, named, number } from './fields.js';
 import { optional, orElse, payload, text, word } from './fields.js';
@@ -90,6 +91,7 @@ const settlement = fields<Settlement>({
   atMs: named('settledAtMs', number),
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
+  proof: named('settledProof', optional(text)),
   // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
 });
@@ -108,9 +110,13 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   handle: optional(payload<RemoteTaskHandle>()),
   answersQuestions: flag,
   questions: optional(questions),
+  trail: optional(payload<TaskTrail>()),
+  followsProgress: flag,
+  progressTaken: optional(number),
   form: optional(payload<Question>()),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),
+  traceparent: optional(text),
   startedAtMs: optional(number),
   leftAtMs: optional(number),
   dueAtMs: optional(number),
@@ -143,7 +149,16 @@ export const toToken = (item: Item): TokenRecord => ({
 
 /** Attributes to read of a token whose payloads cannot be read. */
 export const tokenAttributesWithoutPayloads = [
-  ...tokenFields.names('server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'child', 'pollErrors'),
+  ...tokenFields.names(
+    'server',
+    'attempt',
+    'writerId',
+    'createdAtMs',
+    'deadlineAtMs',
+    'child',
+    'pollErrors',
+    'traceparent',
+  ),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),
   ...tokenFields.names('onCancel', 'onTimeout', 'dueAtMs'),
   ...settlement.names('atMs', 'writerId', 'by'),

@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { TokenRecord } from '../../history/records.js';
-import { dueStill, notSettled } from '../conditions.js';
+import { dueStill, itemExists, notProgressTakenBeyond, notSettled } from '../conditions.js';
 import { noBadReads, tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
@@ -28,6 +28,16 @@ export class Polls {
     return { claimed: ok, token };
   }
 
+  /**
+   * Records that the history has the changes up to number `taken`: a read need not wake the run for them any more.
+   */
+  async takeProgress(runId: RunId, waitId: WaitId, taken: number): Promise<void> {
+    await updateToken(this.#table, runId, waitId, {
+      set: tokenFields.write({ progressTaken: taken }),
+      conditions: [itemExists, notProgressTakenBeyond(taken)],
+    });
+  }
+
   /** Records what a read taught, within the claim: a changed hint or time to live, a failure, bad reads or none. */
   async record(
     runId: RunId,
@@ -38,6 +48,7 @@ export class Polls {
       readonly pollErrors: number;
       readonly pollHintMs?: number;
       readonly ttlMs?: number;
+      readonly trail?: TokenRecord['trail'];
       /** Left out if there are none any more. */
       readonly sightings?: TokenRecord['sightings'];
     },

@@ -31,12 +31,13 @@ export class Questions {
       readonly dueAtMs: EpochMs;
       readonly questions: Pick<TokenQuestions, 'list'>;
       readonly recorded: number;
+      readonly trail?: TokenRecord['trail'];
     },
   ): Promise<boolean> {
     const { ok } = await updateToken(this.#table, runId, waitId, {
       set: {
         ...questionAttributes(asked.questions, asked.recorded),
-        ...tokenFields.write({ dueAtMs: asked.dueAtMs, pollErrors: 0 }),
+        ...tokenFields.write({ dueAtMs: asked.dueAtMs, pollErrors: 0, trail: asked.trail }),
       },
       remove: noBadReads,
       conditions: [notSettled, dueStill(asked.claimedDueAtMs)],

@@ -58,13 +58,15 @@ export class Starts {
       readonly pollHintMs?: number;
       /** Questions that the task has already. */
       readonly questions?: Pick<TokenQuestions, 'list'>;
+      /** First state of the task, if the reply shows it. */
+      readonly trail?: TokenRecord['trail'];
       readonly onlyWithoutHandle?: boolean;
     },
   ): Promise<{ readonly stored: boolean; readonly token: TokenRecord | undefined }> {
-    const { handle, startedAtMs, dueAtMs, pollHintMs, questions } = started;
+    const { handle, startedAtMs, dueAtMs, pollHintMs, questions, trail } = started;
     const { ok, token } = await updateToken(this.#table, runId, waitId, {
       set: {
-        ...tokenFields.write({ handle, startedAtMs, pollHintMs }),
+        ...tokenFields.write({ handle, startedAtMs, pollHintMs, trail }),
         ...questionAttributes(questions, afterAllRounds),
         ...marker(runId, dueAtMs),
       },

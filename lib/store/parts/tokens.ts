@@ -25,6 +25,9 @@ export type SettleGuard =
   /** Guards the end of a long step whose worker seems to have died: it may be alive. */
   | { readonly kind: 'dueIs'; readonly dueAtMs: EpochMs };
 
+/** A settlement, and with it what the last read of the remote task showed. */
+export type Settling = Settlement & Pick<TokenRecord, 'trail'>;
+
 /** Tokens of waits, from the put to the settlement and the end of what is left to do about them. */
 export class Tokens {
   readonly #table: Table;
@@ -53,11 +56,11 @@ export class Tokens {
   async settle(
     runId: RunId,
     waitId: WaitId,
-    settlement: Settlement,
+    settlement: Settling,
     guard?: SettleGuard,
   ): Promise<{ readonly settled: boolean; readonly token: TokenRecord | undefined }> {
     const { ok, token } = await updateToken(this.#table, runId, waitId, {
-      set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) },
+      set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) },
       remove: listAttributes,
       conditions: [itemExists, notSettled, ...conditionsOf(guard, settlement)],
     });

@@ -9,9 +9,11 @@ const root = new URL('../../../', import.meta.url);
 const mainEntries = {
   'lib/workflow/define-workflow.ts': ['defineWorkflow'],
   'lib/workflow/app.ts': ['mcpServer', 'a2aAgent', 'defineApp'],
-  'lib/workflow/hook.ts': ['githubWebhook'],
+  'lib/workflow/hook-auth.ts': ['githubWebhook'],
+  'lib/workflow/jwt-auth.ts': ['jwtWebhook'],
   'lib/workflow/context.ts': ['callRemoteTask', 'step'],
   'lib/testing/test-app.ts': ['createTestApp'],
+  'lib/testing/signed-delivery.ts': ['signedDelivery'],
   'lib/testing/scripted-server.ts': ['scriptedServer'],
   'lib/testing/replay.ts': ['replayHistory'],
   'cdk/outwait.ts': ['Outwait'],

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { a2aAgent, defineApp, defineWorkflow, mcpServer } from 'outwait';
-import { createTestApp, scriptedServer, type ScriptedTask } from 'outwait/testing';
+import { createTestApp, scriptedServer, type ScriptedTask, signedDelivery } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
 import agentsApp, { translate } from '../../../examples/features/agents.js';
 import { order } from '../../../examples/features/changes.js';
 import { regionReport, worldReport } from '../../../examples/features/children.js';
 import { mailbox } from '../../../examples/features/continue-as-new.js';
-import hooksApp, { review } from '../../../examples/features/hooks.js';
+import hooksApp from '../../../examples/features/hooks.js';
 import { quarterEnd } from '../../../examples/features/inputs.js';
 import { checkout } from '../../../examples/features/queries.js';
 import jobsApp, { exportRows } from '../../../examples/features/jobs.js';
@@ -156,19 +156,16 @@ describe('the examples of docs/workflows.md', () => {
   });
 
   example('hooks', 'starts a review for a pull request, and tells it how that was closed', async () => {
-    const app = createTestApp(hooksApp);
-    const event = (action: string, merged: boolean) => ({
-      headers: { 'x-github-event': 'pull_request' },
-      body: { action, number: 7, pull_request: { merged } },
-      deliveryId: action,
-    });
-    const { opened, closed } = hooksApp.hooks;
-    expect(opened?.start?.(event('edited', false))).toBe(undefined);
-    const start = await opened?.start?.(event('opened', false));
-    const runId = await app.start(review, start?.input as { number: number }, { key: start?.key ?? '' });
-    const signal = await closed?.signal?.(event('closed', true));
-    expect(signal).toMatchObject({ key: start?.key });
-    await app.signal(runId, signal?.name ?? '', signal?.payload);
+    const app = createTestApp(hooksApp, { secrets: { GITHUB_SECRET: 'new', FORMER_GITHUB_SECRET: 'former' } });
+    const body = (action: string, merged: boolean) => ({ action, number: 7, pull_request: { merged } });
+    expect(await app.deliver('opened', { body: body('edited', false) })).toEqual({ outcome: 'ignored' });
+    const started = await app.deliver('opened', { body: body('opened', false) });
+    expect(await app.deliver('opened', { body: body('opened', false) })).toEqual({ ...started, outcome: 'known' });
+    const text = JSON.stringify(body('closed', true));
+    const delivery = signedDelivery('github', { secret: 'former', body: text, atMs: app.clock.nowMs() });
+    const signalled = await app.receive('closed', delivery);
+    expect(signalled).toEqual({ ...started, outcome: 'signalled' });
+    const runId = 'runId' in started ? started.runId : '';
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: { merged: true } });
   });
 

@@ -5,11 +5,13 @@ import { endingMutants } from './ending.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
+import { lanesMutants } from './lanes.js';
 import { limitsMutants } from './limits.js';
 import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { proofsMutants } from './proofs.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -44,9 +46,11 @@ export const mutants: readonly Mutant[] = [
   ...freshMutants,
   ...itemsMutants,
   ...jobsMutants,
+  ...lanesMutants,
   ...limitsMutants,
   ...namesMutants,
   ...remoteMutants,
+  ...proofsMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,
@@ -388,7 +392,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-without-marker',
     rule: 'a start leaves a marker that guards its wake',
-    file: 'lib/operations/requests/start-run.ts',
+    file: 'lib/operations/requests/new-head.ts',
     edits: [{ find: 'dueAtMs: startAtMs ?? nowMs,', replace: '' }],
     caughtBy: rules('markers', 'start marker'),
   },
@@ -965,7 +969,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-tells-nobody',
     rule: 'a run that is started where there is a bus says so from its start',
-    file: 'lib/operations/requests/start-run.ts',
+    file: 'lib/operations/requests/new-head.ts',
     edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: rules('publishing', 'each once'),
   },

@@ -359,7 +359,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: 'if (hop === undefined) await putOff(', replace: 'await putOff(' }],
+    edits: [{ find: 'if (!isExtra) await putOff(', replace: 'await putOff(' }],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {

@@ -184,7 +184,7 @@ test('F01 counted: an attribute that no list has is not stored', async () => {
 test('item of a newer form: a transaction that meets it says so, and changes nothing', async () => {
   const table = new MemoryTable();
   const key = { pk: `run#${'a'.repeat(32)}`, sk: 'a' };
-  await table.write({ kind: 'put', item: { ...key, format: 3, status: 'held' }, conditions: [] });
+  await table.write({ kind: 'put', item: { ...key, format: 4, status: 'held' }, conditions: [] });
   const sealed = new SealedTable(table);
   const update = { kind: 'update', key, set: { status: 'running' }, conditions: [] } as const;
   expect(await sealed.transact([update]).catch(codeOf)).toBe('HISTORY_FORMAT_UNKNOWN');

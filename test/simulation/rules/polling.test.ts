@@ -23,6 +23,9 @@ const asking = {
 /** Instant at that many seconds from the start. */
 const at = (seconds: number): number => startMs + seconds * 1_000;
 
+/** What the reply to the start showed, which is also what most reads show. */
+const trail = { changes: [{ state: 'working', atMs: startMs }], count: 1, stateSinceMs: startMs } as const;
+
 /** A remote task that was started at 0 s and is due at 100 s, without a run. Times are in seconds. */
 class Task {
   nowS = 100;
@@ -71,7 +74,7 @@ class Task {
     });
     const handle = { server: 'reports', protocol: 'mcp', wire: 'scripted', taskId: 't1' } as const;
     await task.store.starts.storeHandle(runId, '1', {
-      ...{ startedAtMs: startMs, dueAtMs: at(100) },
+      ...{ startedAtMs: startMs, dueAtMs: at(100), trail },
       handle: ttlMs === undefined ? handle : { ...handle, ttlMs },
     });
     return task;

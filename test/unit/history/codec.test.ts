@@ -115,6 +115,7 @@ const every: Record<HistoryEvent['type'], true> = {
   RemoteTaskStartFailed: true,
   RemoteTaskStartLost: true,
   RemoteTaskStartAsked: true,
+  RemoteTaskProgressed: true,
   RemoteQuestionAsked: true,
   RemoteAnswerRequested: true,
   RemoteAnswerFailed: true,

@@ -286,6 +286,7 @@ describe('a genuine delivery that cannot be taken', () => {
     ],
     ['rejects', { start: () => Promise.reject(new Error('no')) }],
     ['is too slow', { start: () => new Promise(() => undefined) }],
+    ['is too slow, with a promise of its own kind', { start: () => ({ then: () => undefined }) as never }],
     ['returns an input that the workflow refuses', { start: () => ({ input: { number: 'seven' } }) }],
     ['returns what is not JSON', { start: () => ({ input: { number: 7n } }) }],
     ['returns a key that is too long', { start: () => ({ key: 'k'.repeat(256), input: { number: 7 } }) }],
@@ -442,6 +443,25 @@ describe('over API Gateway', () => {
     expect(JSON.parse((await handle(event({ body }, base64))).body!)).toMatchObject({ outcome: 'started' });
     expect((await handle(event({ body }, { ...base64, isBase64Encoded: false }))).statusCode).toBe(401);
     expect(JSON.parse((await handle(event({ body }, {}))).body!)).toMatchObject({ outcome: 'started' });
+  });
+
+  it('a body that is null is none', async () => {
+    const world = aHook();
+    const answer = await apiHandler(() => world.deps)(event({ body: '' }, { body: null as never }));
+    expect(answer.statusCode).toBe(400);
+  });
+
+  it('a signature that is a list, which no gateway sends, is refused unless it has one entry', async () => {
+    const { headers } = event({}, {});
+    const signature = headers['x-hub-signature-256']!;
+    for (const [list, status] of [
+      [[signature, signature], 401],
+      [[], 401],
+      [[signature], 200],
+    ] as const) {
+      const given = { ...headers, 'x-hub-signature-256': list as never };
+      expect((await apiHandler(() => aHook().deps)(event({}, { headers: given }))).statusCode).toBe(status);
+    }
   });
 
   it('a signature of two headers, which the gateway has joined, is refused', async () => {

@@ -4,10 +4,10 @@ import { headerOf, type InboundHeaders } from '../../../lib/inbound/request.js';
 import { schemes } from '../../../lib/inbound/schemes.js';
 import { hasCommon } from '../../../lib/inbound/signature.js';
 import { verdictOn } from '../../../lib/inbound/verify.js';
-import type { HookScheme } from '../../../lib/workflow/hook.js';
+import type { SecretScheme } from '../../../lib/workflow/hook-auth.js';
 
 interface Vector {
-  readonly scheme: HookScheme;
+  readonly scheme: SecretScheme;
   readonly secret: string;
   readonly body: string;
   readonly headers: InboundHeaders;
@@ -94,7 +94,7 @@ const bearer: Vector = {
 const vectors = [github, slack, stripe, standardWebhooks, bearer];
 const signed = [github, slack, stripe, standardWebhooks];
 const timed = [slack, stripe, standardWebhooks];
-const nameOf: Readonly<Record<HookScheme, string>> = {
+const nameOf: Readonly<Record<SecretScheme, string>> = {
   github: 'X-Hub-Signature-256',
   slack: 'X-Slack-Signature',
   stripe: 'Stripe-Signature',

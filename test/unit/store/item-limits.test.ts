@@ -17,6 +17,7 @@ import { itemBytes, itemMaxBytes } from '../../../lib/store/write-rules.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { storeProxy } from '../../support/store-proxy.js';
+import { trailMaxBytes } from '../../../lib/decide/task-trail.js';
 import { signalMaxBytes } from '../../../lib/operations/requests/signal-run.js';
 import { stepProgressMaxBytes } from '../../../lib/operations/steps/run-step.js';
 
@@ -216,8 +217,11 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     startAtMs: atMs,
     parent: { runId, waitId, workflow: 'w'.repeat(64) },
     previousRunId: runId,
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
     afterRunId: runId,
     sentDigest: 'd'.repeat(64),
+    lane: { key: wide(85), afterRunId: runId, replaces: true, nextRunId: runId },
+    debounce: { untilMs: atMs, startId: 'd'.repeat(32) },
     inputError: { code: 'INPUT_INVALID', message: wide(1000) },
     tags,
     inboxCount: 0,
@@ -246,6 +250,21 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   );
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
   expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe(true);
+  const [limitedId, laterId] = ['3'.repeat(32), '4'.repeat(32)];
+  const place = {
+    pointers: (['lane', 'debounce'] as const).map((kind) => ({ kind, digest: 'b'.repeat(64), generation: 0 })),
+    signal: signal(limitedId, '1'),
+    throttle: { key: 'b'.repeat(64), state: { startsAtMs: Array.from({ length: 100 }, () => atMs), generation: 0 } },
+    known: { keyedRunId: limitedId, sentDigest: 'd'.repeat(64) },
+  };
+  expect(await store.limitedStarts.createRun(head(limitedId), writerId, place)).toBe('created');
+  const later = { input: filling('input', payloadMaxBytes), startAtMs: atMs, deadlineAtMs: atMs };
+  const debounce = { untilMs: atMs, startId: 'd'.repeat(32) };
+  const known = { keyedRunId: laterId, sentDigest: 'd'.repeat(64) };
+  expect(await store.limitedStarts.replaceInput({ runId: limitedId }, { ...later, debounce }, known)).toBe(true);
+  expect(await store.limitedStarts.closeDebounce(limitedId, debounce)).toBe(true);
+  expect(await store.lanes.waitBehind(head(limitedId), { key: wide(85) }, runId, atMs)).toBe('waiting');
+  await store.lanes.markDue(limitedId, atMs);
   await store.inbox.seed(signal('2'.repeat(32), '2'));
   expect(await store.inbox.put(signal(runId, '3'))).toBe('accepted');
   const cancel = {
@@ -278,11 +297,13 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     createdAtMs: atMs,
     deadlineAtMs: atMs,
+    traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
     child: { runId, parentClose: 'terminate' },
     pollErrors: 1,
     onCancel: 'cancel',
     onTimeout: 'cancel',
     answersQuestions: true,
+    followsProgress: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
     step: {
       failedAttempts: 1,
@@ -332,12 +353,14 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     pollHintMs: atMs,
     ttlMs: atMs,
     sightings: { of: 'missing', count: 2, atMs },
+    trail: { changes: [{ state: filling('trail', trailMaxBytes), atMs }], count: 500, stateSinceMs: atMs },
   } as const;
   expect(await store.polls.record(runId, waitId, poll)).toBe(true);
   const record = { claimedDueAtMs: atMs, dueAtMs: atMs, questions: { list: asked }, recorded: 100 };
   expect(await store.questions.record(runId, waitId, record)).toBe(true);
   expect(await store.polls.record(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
   await store.questions.take(runId, waitId, 100);
+  await store.polls.takeProgress(runId, waitId, 500);
   const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
   expect(await store.longSteps.claim(runId, waitId, attempt)).toBe(true);
   const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
@@ -350,6 +373,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     atMs,
     by: 'operator',
+    proof: `jwt ${'j'.repeat(200)}`,
     outcome: {
       kind: 'completed',
       result: filling('outcome', payloadMaxBytes),
@@ -397,6 +421,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
   });
+  expect(await store.proofs.take('0'.repeat(64), { use: '0'.repeat(64), atMs, untilMs: atMs + 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;
   const seenHealth = await servers.noteFailure(server, { atMs, streakMs: 1, seen: { failures: 0, trips: 0 } });
