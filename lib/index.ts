@@ -58,7 +58,7 @@ export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js'
 export type { ProgressHandler } from './workflow/context.js';
 export type { TaskProgress } from './history/task-trail.js';
 
-// Configuring an app: its servers, schedules and hooks.
+// Configuring an app: its servers, schedules, hooks and access.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
   A2aAgentConfig,
@@ -89,6 +89,8 @@ export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from 
 export { jwtWebhook } from './workflow/jwt-auth.js';
 export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
 export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
+export type { AccessConfig, ClaimRules, PrincipalRules, TenantLimits } from './workflow/access.js';
+export type { Role } from './base/caller.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.

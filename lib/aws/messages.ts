@@ -57,17 +57,23 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPoll({ runId, waitId, server, dueAtMs, hop, traceparent }: JsonObject): PollMessage | undefined {
+function toPoll(fields: JsonObject): PollMessage | undefined {
+  const { runId, waitId, server, dueAtMs, hop, by, saidEnded, traceparent } = fields;
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
-  if (server !== undefined && !isText(server)) return undefined;
+  if ((server !== undefined && !isText(server)) || (by !== undefined && !isText(by))) return undefined;
   if (dueAtMs !== undefined && !isInstant(dueAtMs)) return undefined;
   if (hop !== undefined && knownHop === undefined) return undefined;
   return {
     kind: 'poll',
     runId,
     waitId,
-    ...defined({ server, dueAtMs, hop: knownHop, traceparent: isText(traceparent) ? traceparent : undefined }),
+    ...defined({
+      ...{ server, dueAtMs, hop: knownHop, by },
+      // Hints only.
+      saidEnded: saidEnded === true ? true : undefined,
+      traceparent: isText(traceparent) ? traceparent : undefined,
+    }),
   };
 }
 

@@ -76,6 +76,12 @@ export interface RunHead extends Marker {
   readonly traceparent?: string;
   /** Tags for lists and search. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, or its first ancestor. Missing for runs that no caller with a name started. */
+  readonly owner?: string;
+  /** The tenant that the run belongs to, also for its children and for the runs that it continues as. */
+  readonly tenant?: string;
+  /** Whether the run is counted among the live runs of its tenant, until it or the last run it continues as has ended. */
+  readonly counted?: boolean;
   /** Number of accepted requests to the run. */
   readonly inboxCount: number;
   /** Commit from which the head's marker was computed. */
@@ -160,6 +166,8 @@ export interface TokenRecord extends Marker {
    * it.
    */
   readonly leftAtMs?: EpochMs;
+  /** When the server first pushed news of the task. From then on reads are only the backstop. */
+  readonly pushedAtMs?: EpochMs;
   /** Last poll interval that the server suggested. */
   readonly pollHintMs?: number;
   /** Whether the call answers questions of the server. */
@@ -174,6 +182,8 @@ export interface TokenRecord extends Marker {
   readonly progressTaken?: number;
   /** The question, if the wait is for a person. */
   readonly form?: Question;
+  /** Tenant of the run of a question, for lists. */
+  readonly tenant?: string;
   /** Failed reads in a row. */
   readonly pollErrors: number;
   /** Reads in a row that suggest that the task will never end, if any. */
@@ -261,6 +271,8 @@ export type InboxRecord = Marker & {
   readonly position?: number;
   /** Order among the requests that one process accepted in one millisecond. */
   readonly order?: number;
+  /** Id of the caller. */
+  readonly by?: string;
 } & InboxRequest;
 
 /** The partition of one run. Tokens and inbox may be newer than head and commits: a query is not a snapshot. */
@@ -298,6 +310,8 @@ export interface RunSummary extends RunPosition {
   readonly status: RunStatus;
   readonly endedAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly owner?: string;
+  readonly tenant?: string;
 }
 
 /** State of a schedule. Every change is one write on the condition that the state has not changed since it was read. */
@@ -314,8 +328,9 @@ export interface ScheduleState {
   readonly starting?: { readonly tickAtMs: EpochMs; readonly sinceMs: EpochMs };
   /** A tick that waits for the end of the previous run. */
   readonly waitingTickAtMs?: EpochMs;
-  /** When the schedule was paused. */
+  /** When the schedule was paused, and by which caller. */
   readonly pausedAtMs?: EpochMs;
+  readonly pausedBy?: string;
 }
 
 /** The run to which an id of a caller points, and how often that has changed. */

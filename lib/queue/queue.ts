@@ -36,8 +36,12 @@ export interface PollMessage {
    * claim was made for this read alone, by the write that recorded the last one.
    */
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs; readonly isAhead?: true };
+  /** Set if a push said that the task has ended: replicas of its server may lag behind that, so reads follow soon. */
+  readonly saidEnded?: true;
   /** W3C trace context of the push that asked for the read; its span is linked to that. */
   readonly traceparent?: string;
+  /** Id of the caller who asked for the read. */
+  readonly by?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */
@@ -74,6 +78,11 @@ export interface StartMessage {
 }
 
 export type WorkMessage = PollMessage | DelayedWakeMessage;
+
+/** Returns the message group of a message: the server that it reads, so that the messages of others do not wait for it. */
+export function groupOf(message: WorkMessage): string | undefined {
+  return message.kind === 'poll' ? message.server : undefined;
+}
 
 /**
  * Destination of hints. Every message can be lost, duplicated, late or out of order; the sweep rebuilds what is

@@ -9,6 +9,15 @@ import type { RemoteProtocol } from '../history/remote-protocol.js';
 
 export type { RemoteAnswer, RemoteQuestion, RemoteRequest };
 
+/** Where and how a server may push news of a task. */
+export interface PushRegistration {
+  /** Id of the registration, the same on every attempt of one call. */
+  readonly id: string;
+  readonly url: string;
+  /** Sent back with each push. Missing: the server proves itself in another way. */
+  readonly secret?: string;
+}
+
 export interface StartRequest {
   readonly request: RemoteRequest;
   /** Idempotency key, the same on every attempt of one call. */
@@ -23,6 +32,8 @@ export interface StartRequest {
    * Repeats the start with the answers to what the server `asked`; `state` is its opaque state, exactly as received.
    */
   readonly continuation?: { readonly state?: string; readonly answers: Readonly<Record<string, RemoteAnswer>> };
+  /** Registered with the start if the server pushes; the handle then names it. */
+  readonly push?: PushRegistration;
 }
 
 export type { RemoteEnd };
@@ -36,6 +47,8 @@ export type StartReply =
       /** First state of the task, as in a `PollReply`. */
       readonly state?: string;
       readonly note?: string;
+      readonly progress?: number;
+      readonly total?: number;
       /** Questions for which the task is already waiting. */
       readonly questions?: readonly RemoteQuestion[];
     }
@@ -136,6 +149,15 @@ export interface Held {
  */
 export type AdmissionPurpose = 'start' | 'read' | 'handOver' | 'longStart';
 
+export interface AdmissionTerms {
+  /** Latest end of a long start. */
+  readonly untilMs?: EpochMs;
+  /** Whether the call was held back before, and comes when it was told to. Default false: those come first. */
+  readonly hasWaited?: boolean;
+  /** Whether the call is dropped if it is held back. Default false: it comes again when it is told to. */
+  readonly isExtra?: boolean;
+}
+
 export type Admission = { readonly kind: 'admitted'; leave(): Promise<void> } | Held;
 
 /** A remote server. Expected failures are return values, never exceptions. */
@@ -160,7 +182,12 @@ export interface RemoteTaskTransport {
    * Asks whether the server may be called now, before a start or a read; each admission must be left. If not
    * implemented: always.
    */
-  admit?(purpose: AdmissionPurpose, untilMs?: EpochMs): Promise<Admission>;
+  admit?(purpose: AdmissionPurpose, terms?: AdmissionTerms): Promise<Admission>;
+  /**
+   * Returns when a read that is wanted at `atMs` will be admitted, and keeps its place: later than `atMs` if more reads
+   * wait than the rate of the server allows. If not implemented: at `atMs`.
+   */
+  whenRead?(atMs: EpochMs): Promise<EpochMs>;
   /**
    * Makes one attempt, for at most 30 s or until its own deadline. Does not wait for a task to end, though a server may
    * answer only then.
@@ -181,6 +208,8 @@ export interface RemoteTaskTransport {
   find?(request: StartRequest): Promise<FindReply>;
   /** Takes over a task that was started elsewhere: reads it once. */
   adopt?(task: AdoptedTask): Promise<StartReply>;
+  /** Asks the server once, best effort, to delete the push registration of a task, if the handle names one. */
+  forgetPush?(handle: RemoteTaskHandle): Promise<void>;
   /** Follows a task until it ends, the stream breaks or `signal` aborts. Never starts anything. */
   watch?(handle: RemoteTaskHandle, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void>;
 }

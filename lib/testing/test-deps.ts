@@ -4,6 +4,7 @@ import { EngineError } from '../base/errors.js';
 import type { Random } from '../base/ids.js';
 import { stepFunctionTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 import { silentLog, type Log } from '../base/log.js';
+import type { Metrics } from '../base/metrics.js';
 import type { EpochMs } from '../base/time.js';
 import { MemoryBus } from '../bus/memory-bus.js';
 import type { Deps } from '../operations/deps.js';
@@ -37,6 +38,8 @@ export interface TestAppOptions {
   /** Secrets of hooks and relays, by the name under which the app refers to them. Default: none can be read. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly log?: Log;
+  /** @internal Receives metrics, as in a deployment. Default: none. */
+  readonly metrics?: Metrics;
 }
 
 /** The engine's dependencies in memory, and those of their parts that a test uses. */
@@ -81,6 +84,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
         clock,
         delay,
         log,
+        metrics: options.metrics,
       },
     ),
     tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
@@ -90,7 +94,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     drain: drainMicrotasks,
     delay,
     log,
-    ...defined({ bus }),
+    ...defined({ bus, metrics: options.metrics }),
     secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),
   };

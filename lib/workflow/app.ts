@@ -1,6 +1,8 @@
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
+import type { Duration } from '../base/time.js';
+import { type AccessConfig, problemWithAccess } from './access.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
@@ -10,6 +12,7 @@ import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
 import type { Tracing } from './tracing.js';
+import { problemWithStaleAfter } from './stale-after.js';
 
 export { secret } from './server-auth.js';
 
@@ -17,6 +20,11 @@ export { secret } from './server-auth.js';
 export interface ServerOptions {
   readonly auth?: ServerAuth;
   readonly limits?: ServerLimits;
+  /**
+   * Time without a change after which a running task of the server counts as stale, at least 10 minutes: it is then
+   * listed by `outwait remote ls --stale` and counted by the metric `StaleTasks`. Default: an hour.
+   */
+  readonly staleAfter?: Duration;
   /**
    * Whether the server deduplicates starts: it answers a repeat of an idempotency key with the existing task. Default
    * false.
@@ -70,6 +78,16 @@ export interface A2aAgentOptions extends ServerOptions {
    * that keeps a context id chosen by the client, and whose lists contain no messages or are very long. Default false.
    */
   readonly probeByContext?: boolean;
+  /**
+   * Whether the agent is asked to push news of its tasks. `auto`: if its card says that it pushes and the deployment has
+   * a public URL. A push only makes the task be read at once. Default `auto`.
+   */
+  readonly push?: 'auto' | 'never';
+  /**
+   * Proof that is required of the pushes of an agent that signs them, in place of the secret that each call registers;
+   * with a list, any of them. Default: the secret.
+   */
+  readonly pushAuth?: HookAuth | readonly HookAuth[];
 }
 
 /** Location of an A2A agent: the URL of its JSON-RPC 1.0 interface, or its card. */
@@ -124,6 +142,8 @@ export interface AppConfig<
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
   /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
   readonly tracing?: Tracing;
+  /** Who may do what over HTTP. Default: whoever the management token, or the authorizer, lets in may do everything. */
+  readonly access?: AccessConfig;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -136,6 +156,7 @@ export interface App {
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
   readonly tracing?: Tracing;
+  readonly access?: AccessConfig;
 }
 
 /**
@@ -170,12 +191,18 @@ export function defineApp<
     if (!configName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
     checkFlags(`servers.${name}`, server);
-    const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
+    const problem =
+      problemWithAuth(server.auth ?? {}) ??
+      problemWithLimits(server.limits ?? {}) ??
+      problemWithStaleAfter(server.staleAfter);
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
     const relayProblem = server.relayAuth === undefined ? undefined : problemWithHookAuths(server.relayAuth);
     if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);
     checkProtocol(`servers.${name}`, server);
   }
+  const { access } = config;
+  const problem = access === undefined ? undefined : problemWithAccess(access);
+  if (problem !== undefined) throw invalid(`access: ${problem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),
@@ -183,6 +210,7 @@ export function defineApp<
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
     ...defined({ tracing }),
+    ...defined({ access }),
   };
 }
 
@@ -259,8 +287,11 @@ function checkProtocol(field: string, server: ServerConfig): void {
 // A URI that fits into a comma-separated header: visible ASCII without commas.
 const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 const extensionsMax = 16;
+const pushModes = ['auto', 'never'] as const;
 
-function checkAgent(field: string, { url, card, allowedHosts = [], extensions = [] }: A2aAgentConfig): void {
+function checkAgent(field: string, config: A2aAgentConfig): void {
+  const { url, card, allowedHosts = [], extensions = [] } = config;
+  checkPush(field, config);
   // TypeScript rules this out, but JavaScript does not.
   if ((url === undefined) === (card === undefined))
     throw invalid(`${field} must have exactly one of url and card, got ${url === undefined ? 'neither' : 'both'}`);
@@ -275,6 +306,14 @@ function checkAgent(field: string, { url, card, allowedHosts = [], extensions = 
     !extensions.every((uri) => typeof uri === 'string' && extensionUri.test(uri))
   )
     throw invalid(`${field}.extensions must be a list of at most ${extensionsMax} URIs without spaces or commas`);
+}
+
+function checkPush(field: string, config: A2aAgentConfig): void {
+  const { push = 'auto' } = config;
+  if (!(pushModes as readonly unknown[]).includes(push))
+    throw invalid(`${field}.push must be ${pushModes.join(' or ')}, got ${JSON.stringify(push)}`);
+  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth);
+  if (problem !== undefined) throw invalid(`${field}.pushAuth: ${problem}`);
 }
 
 function toSchedules(

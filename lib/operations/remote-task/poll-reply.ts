@@ -1,10 +1,11 @@
 import { defined } from '../../base/defined.js';
-import { delayedMessageMaxMs, questionsMax } from '../../base/limits.js';
+import { queueDelayMaxMs, questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
 import {
   changedTtlMs,
   claimUntilMs,
+  lookAgainAtMs,
   nextLookAtMs,
   nextPollAfterErrorMs,
   nextPollAtMs,
@@ -18,8 +19,9 @@ import type { TaskTrail } from '../../history/task-trail.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
+import { isTaskStale } from '../views/task-view.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
-import { pollAt, wakeRunFor } from '../wake.js';
+import { pollAhead, pollAt, wakeRunFor } from '../wake.js';
 
 /** Most polls in one chain of messages: Lambda stops a loop through SQS after about 16 invocations. */
 export const pollHopsMax = 10;
@@ -30,6 +32,8 @@ export interface ClaimedRead {
   readonly message: PollMessage;
   readonly token: StartedToken;
   readonly claimedDueAtMs: EpochMs;
+  /** Whether the claim ends when the rate of the server allows the next read: none comes before. */
+  readonly isInLine?: boolean;
 }
 
 /** Reply of a running task; with a `trail` if it shows a change. */
@@ -46,13 +50,17 @@ export async function takePollReply(
     case 'ended': {
       const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
       const trail = changedTrail(token.trail, { state: stateOfEnd(reply.end) }, deps.clock.nowMs());
-      return settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail }) });
+      const caller = read.message.by;
+      const settled = await settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail, caller }) });
+      if (settled === 'settled') await forgetPush(deps, token);
+      return settled;
     }
     case 'working': {
       const nowMs = deps.clock.nowMs();
       const { runId, waitId, handle } = token;
       deps.log.debug('remote task goes on', { runId, waitId, server: handle.server, state: reply.state });
       const trail = changedTrail(token.trail, reply, nowMs);
+      if (trail === undefined && isTaskStale(deps, token)) deps.metrics?.put('StaleTasks', 1);
       const isRecorded = await takeQuestions(read, { ...reply, ...defined({ trail }) }, nowMs);
       if (!isRecorded) await readOn(read, { ...reply, ...defined({ trail }) }, nowMs);
       return 'working';
@@ -63,11 +71,21 @@ export async function takePollReply(
   }
 }
 
+/** Has the push registration of an ended task deleted, if there is one: one request, whose failure does no harm. */
+async function forgetPush(deps: Deps, { runId, handle }: StartedToken): Promise<void> {
+  if (handle.pushConfigId === undefined) return;
+  try {
+    await deps.transports.get(handle.server).forgetPush?.(handle);
+  } catch (error) {
+    deps.log.warn('push registration not deleted', { runId, server: handle.server, error });
+  }
+}
+
 /** Settles the wait of a remote task and wakes its run. `stale`: it was settled before. */
 export async function settlePolled(
   deps: Deps,
   token: TokenRecord,
-  { trail, ...end }: Pick<Settlement, 'by' | 'outcome'> & Pick<TokenRecord, 'trail'>,
+  { trail, ...end }: Pick<Settlement, 'by' | 'outcome' | 'caller'> & Pick<TokenRecord, 'trail'>,
 ): Promise<'settled' | 'stale'> {
   const { runId, waitId } = token;
   const settlement = newSettlement(deps, end);
@@ -114,10 +132,14 @@ async function takeQuestions(
 
 /** Schedules the next read of a running task, and records what this one has taught. */
 async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promise<void> {
-  const { deps, message, token, claimedDueAtMs } = read;
+  const { deps, message, token, claimedDueAtMs, isInLine } = read;
   const { runId, waitId } = token;
   const { server } = token.handle;
-  const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const hops = message.hop?.count ?? 0;
+  const wantedAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const usualAtMs = isInLine === true ? Math.max(wantedAtMs, claimedDueAtMs) : wantedAtMs;
+  const nextAtMs = message.saidEnded === true ? Math.min(usualAtMs, lookAgainAtMs(nowMs, hops)) : usualAtMs;
+  const soon = { kind: 'poll', runId, waitId, server, ...defined({ saidEnded: message.saidEnded }) } as const;
   const hintMs = pollHint(reply.pollAfterMs);
   const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
   // The claim used the last known poll hint. If that has changed, or reads had failed, the item must record it.
@@ -130,7 +152,7 @@ async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promis
       ...defined({ ttlMs: newTtlMs, trail: reply.trail }),
     });
     if (!recorded) return;
-    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+    await pollAt(deps, { ...soon, dueAtMs: nextAtMs }, nextAtMs);
     await tellOfChange(read, reply.trail);
     return;
   }
@@ -139,11 +161,10 @@ async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promis
     return;
   }
   await tellOfChange(read, token.trail);
-  const count = (message.hop?.count ?? 0) + 1;
   // Only if the read at the end of the claim will not follow this one sooner than the server allows.
-  if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {
-    const hop = { count, claimedDueAtMs };
-    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
+  if (nextAtMs + hintMs < claimedDueAtMs && hops < pollHopsMax) {
+    const hop = { count: hops + 1, claimedDueAtMs };
+    await pollAt(deps, { ...soon, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
   }
 }
 
@@ -159,12 +180,14 @@ async function recordChange(
   const { runId, waitId } = token;
   const { server } = token.handle;
   const count = (message.hop?.count ?? 0) + 1;
-  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= delayedMessageMaxMs;
+  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= queueDelayMaxMs;
   const dueAtMs = isAhead ? claimUntilMs(token, nextAtMs) : nextAtMs;
   const recorded = await deps.store.polls.record(runId, waitId, { claimedDueAtMs, dueAtMs, pollErrors: 0, trail });
   if (!recorded) return false;
-  const hop = isAhead ? ({ count, claimedDueAtMs: dueAtMs, isAhead } as const) : undefined;
-  await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ hop }) }, nextAtMs);
+  const { saidEnded } = message;
+  const next = { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ saidEnded }) } as const;
+  if (isAhead) await pollAhead(deps, { ...next, hop: { count, claimedDueAtMs: dueAtMs, isAhead } }, nextAtMs);
+  else await pollAt(deps, next, nextAtMs);
   return true;
 }
 
@@ -177,7 +200,7 @@ async function tellOfChange({ deps, token }: ClaimedRead, trail: TaskTrail | und
 
 /** Counts a read that did not return the task's state, and settles the wait after too many. */
 async function recordFailedRead(
-  { deps, token, claimedDueAtMs }: ClaimedRead,
+  { deps, message: { saidEnded }, token, claimedDueAtMs }: ClaimedRead,
   reply: FailedRead,
   nowMs: EpochMs,
 ): Promise<'settled' | 'failed' | 'stale'> {
@@ -206,7 +229,8 @@ async function recordFailedRead(
     pollErrors,
     ...defined({ sightings }),
   });
-  if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+  const next: PollMessage = { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs, ...defined({ saidEnded }) };
+  if (recorded) await pollAt(deps, next, nextAtMs);
   return 'failed';
 }
 

@@ -10,6 +10,7 @@ import type { RemoteQuestion, RemoteTaskTransport } from '../../remote/transport
 import type { StartRemoteTask } from '../../replay/command.js';
 import type { Settlement, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
+import { whenRead } from '../admission.js';
 import { isStoreFailure, lastTries, type Persist } from '../persist.js';
 import { pollAt } from '../wake.js';
 
@@ -33,6 +34,8 @@ interface TaskReply {
   readonly pollAfterMs?: number;
   readonly state?: string;
   readonly note?: string;
+  readonly progress?: number;
+  readonly total?: number;
   readonly questions?: readonly RemoteQuestion[];
 }
 
@@ -49,8 +52,9 @@ export async function recordHandle(
 ): Promise<TokenRecord> {
   const { runId, wait, command, token } = task;
   const nowMs = deps.clock.nowMs();
-  const { pollAfterMs: hintMs, questions, state, note } = reply;
-  const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
+  const { pollAfterMs: hintMs, questions, state } = reply;
+  const wantedAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
+  const dueAtMs = Math.min(await whenRead(deps, command.server, wantedAtMs), wait.deadlineAtMs);
   const { stored, token: now } = await storeHandle(deps, task, {
     handle: reply.handle,
     startedAtMs: nowMs,
@@ -59,7 +63,7 @@ export async function recordHandle(
       pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),
       questions:
         command.answersQuestions && questions !== undefined ? { list: boundedQuestions(questions) } : undefined,
-      trail: state === undefined ? undefined : changedTrail(undefined, { state, ...defined({ note }) }, nowMs),
+      trail: state === undefined ? undefined : changedTrail(undefined, { ...reply, state }, nowMs),
       onlyWithoutHandle: options.found === true ? true : undefined,
     }),
   });

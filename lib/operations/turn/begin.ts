@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { answerReserveMs, startReserveMs } from '../../base/limits.js';
 import { carriedBy } from '../../base/trace-context.js';
 import type {
@@ -118,8 +119,8 @@ function beginExternal(pass: PassContext, wait: OpenExternal): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
   pass.carryOut(wait, async () => {
-    const { runId } = run.head;
-    const traced = { runId, traceparent: carriedBy(deps.digest, run.head) };
+    const { runId, tenant } = run.head;
+    const traced = { runId, traceparent: carriedBy(deps.digest, run.head), ...defined({ tenant }) };
     const { token, issued } = await issueToken(deps, traced, wait, persist);
     run.noteToken(token);
     return issued;

@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { Traced } from '../../base/trace-context.js';
 import type { ExternalWaitIssued } from '../../history/event.js';
 import type { OpenExternal } from '../../history/run-state.js';
-import type { TokenRecord } from '../../history/records.js';
+import type { RunHead, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
 
@@ -11,7 +11,7 @@ import type { Persist } from '../persist.js';
  */
 export async function issueToken(
   deps: Deps,
-  { runId, traceparent }: Traced,
+  { runId, traceparent, tenant }: Traced & Pick<RunHead, 'tenant'>,
   wait: OpenExternal,
   persist: Persist,
 ): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
@@ -22,7 +22,7 @@ export async function issueToken(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...defined({ deadlineAtMs, traceparent, form }),
+    ...defined({ deadlineAtMs, traceparent, form, tenant: form === undefined ? undefined : tenant }),
     pollErrors: 0,
   };
   const { token } = await persist(() => deps.store.tokens.put(fresh));

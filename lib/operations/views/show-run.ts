@@ -9,6 +9,7 @@ import type { InboxRecord, ParentWait, RunRecords, RunStatus } from '../../histo
 import { foldHistory, type RunState } from '../../history/run-state.js';
 import type { Deps } from '../deps.js';
 import { loadRun } from '../load-run.js';
+import { waitTaskOf } from './task-view.js';
 import { toWaitView, type WaitView } from './wait-view.js';
 
 export interface RunView {
@@ -32,6 +33,9 @@ export interface RunView {
   readonly startAtMs?: EpochMs;
   readonly deadlineAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, and its tenant. */
+  readonly owner?: string;
+  readonly tenant?: string;
   readonly parent?: ParentWait;
   /** Runs of the workflow with this key are never under way at the same time. */
   readonly concurrencyKey?: string;
@@ -75,6 +79,8 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
       startAtMs: head.startAtMs,
       deadlineAtMs: head.deadlineAtMs,
       tags: head.tags,
+      owner: head.owner,
+      tenant: head.tenant,
       parent: head.parent,
       previousRunId: head.previousRunId,
       nextRunId: head.nextRunId,
@@ -82,7 +88,10 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     }),
     waits: isOver
       ? []
-      : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId), deps.clock.nowMs())),
+      : [...state.open.values()].map((wait) => {
+          const token = tokens.get(wait.waitId);
+          return { ...toWaitView(wait, token, deps.clock.nowMs()), ...waitTaskOf(deps, token) };
+        }),
   };
 }
 

@@ -91,6 +91,7 @@ const settlement = fields<Settlement>({
   atMs: named('settledAtMs', number),
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
+  caller: named('settledCaller', optional(text)),
   proof: named('settledProof', optional(text)),
   // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
@@ -114,11 +115,13 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   followsProgress: flag,
   progressTaken: optional(number),
   form: optional(payload<Question>()),
+  tenant: optional(text),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),
   traceparent: optional(text),
   startedAtMs: optional(number),
   leftAtMs: optional(number),
+  pushedAtMs: optional(number),
   dueAtMs: optional(number),
   pollErrors: orElse(number, 0),
   pollHintMs: optional(number),
@@ -161,5 +164,5 @@ export const tokenAttributesWithoutPayloads = [
   ),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),
   ...tokenFields.names('onCancel', 'onTimeout', 'dueAtMs'),
-  ...settlement.names('atMs', 'writerId', 'by'),
+  ...settlement.names('atMs', 'writerId', 'by', 'caller'),
 ];

@@ -54,7 +54,7 @@ describe('what must not be lost', () => {
     expect(kept.sort()).toEqual(['OutwaitManagementToken', 'OutwaitTable', 'OutwaitTokenKeys']);
   });
 
-  test('is in a table that is paid per request, protected and can be restored, with both indexes and a time to live', () => {
+  test('is in a table that is paid per request, protected and can be restored, with its indexes and a time to live', () => {
     template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [
@@ -75,6 +75,17 @@ describe('what must not be lost', () => {
           IndexName: 'list',
           KeySchema: [
             { AttributeName: 'listPartition', KeyType: 'HASH' },
+            { AttributeName: 'listSort', KeyType: 'RANGE' },
+          ],
+          Projection: {
+            ProjectionType: 'INCLUDE',
+            NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+          },
+        },
+        {
+          IndexName: 'tenant',
+          KeySchema: [
+            { AttributeName: 'tenantPartition', KeyType: 'HASH' },
             { AttributeName: 'listSort', KeyType: 'RANGE' },
           ],
           Projection: {
@@ -186,8 +197,13 @@ describe('functions', () => {
       OUTWAIT_START_QUEUE_URL: { Ref: 'OutwaitStartQueue44598559' },
       OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
     };
-    for (const name of ['Turn', 'Poll', 'Step', 'Schedule']) {
+    for (const name of ['Poll', 'Schedule']) {
       expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofAll });
+    }
+    // These start tasks, and tell their servers where to push.
+    const ofStarters = { ...ofAll, OUTWAIT_PUBLIC_URL: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] } };
+    for (const name of ['Turn', 'Step']) {
+      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofStarters });
     }
     expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toEqual({
       Variables: { ...ofAll, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
@@ -275,7 +291,12 @@ describe('the HTTP API', () => {
       'ANY /hooks/{name}',
       'ANY /inputs',
       'ANY /inputs/{inputId}',
+      'ANY /push/a2a/{pushToken}',
+      'ANY /keys',
+      'ANY /keys/{name}/revoke',
+      'ANY /keys/{name}/rotate',
       'ANY /remote-tasks',
+      'ANY /remote-tasks/{server}',
       'ANY /runs',
       'ANY /runs/{runId}',
       'ANY /runs/{runId}/cancel',

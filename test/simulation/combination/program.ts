@@ -9,7 +9,14 @@ export type Program =
   | { readonly kind: 'signal'; readonly name: SignalName; readonly timeout: number }
   | { readonly kind: 'token'; readonly timeout: number }
   | { readonly kind: 'ask'; readonly timeout: number }
-  | { readonly kind: 'remote'; readonly tool: ToolName; readonly timeout: number; readonly leave: boolean }
+  | {
+      readonly kind: 'remote';
+      readonly tool: ToolName;
+      readonly timeout: number;
+      readonly leave: boolean;
+      /** Whether a handler hears of changes of the task; `slowly`: it sleeps after each. */
+      readonly hears?: 'at once' | 'slowly' | undefined;
+    }
   | { readonly kind: 'child'; readonly close: ParentClose; readonly timeout: number }
   | { readonly kind: 'random' }
   /** Begun, and never awaited. */
@@ -214,15 +221,14 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false 
       return { kind: 'token', timeout: dice.pick([5, 20, 60, 150, 300]) };
     case 'ask':
       return { kind: 'ask', timeout: dice.pick([20, 150]) };
-    case 'remote':
-      return {
-        kind: 'remote',
-        tool: isOutside
-          ? dice.pick(['quick', 'short', 'short', 'never'] as const)
-          : dice.pick(['quick', 'short', 'short', 'slow', 'never', 'never'] as const),
-        timeout: dice.pick([30, 150, 400]),
-        leave: dice.chance(0.15),
-      };
+    case 'remote': {
+      const tool = isOutside
+        ? dice.pick(['quick', 'short', 'short', 'never'] as const)
+        : dice.pick(['quick', 'short', 'short', 'slow', 'never', 'never'] as const);
+      const timeout = dice.pick([30, 150, 400]);
+      const hears = timeout === 150 ? 'at once' : timeout === 400 && tool !== 'never' ? 'slowly' : undefined;
+      return { kind: 'remote', tool, timeout, leave: dice.chance(0.15), ...(hears === undefined ? {} : { hears }) };
+    }
     case 'child':
       return {
         kind: 'child',
@@ -325,6 +331,7 @@ export function* smaller(program: Program): Generator<Program> {
     case 'remote':
       yield { kind: 'sleep', for: 1 };
       if (program.leave) yield { ...program, leave: false };
+      if (program.hears !== undefined) yield { ...program, hears: undefined };
       return;
     case 'random':
       return;
@@ -419,7 +426,7 @@ export function print(program: Program): string {
     case 'ask':
       return `ask(timeout ${program.timeout} s)`;
     case 'remote':
-      return `remote(${program.tool} ${program.tool === 'never' ? '' : `${tools[program.tool]} s, `}timeout ${program.timeout} s${program.leave ? ', left on cancel' : ''})`;
+      return `remote(${program.tool} ${program.tool === 'never' ? '' : `${tools[program.tool]} s, `}timeout ${program.timeout} s${program.leave ? ', left on cancel' : ''}${program.hears === undefined ? '' : `, heard ${program.hears}`})`;
     case 'child':
       return `child(${program.close}, timeout ${program.timeout} s)`;
     case 'random':

@@ -28,6 +28,8 @@ import { repeat, startLimited } from './start-limited.js';
 import { drawMore, laneBoundMax } from './more.js';
 import { noticeMs, Oracles } from './oracles.js';
 import { tools } from './program.js';
+import { hearingProblems } from './hearing.js';
+import { Tenants, tenantOf } from './tenants.js';
 import { Telling, type Told } from './telling.js';
 import {
   drawCase,
@@ -63,11 +65,20 @@ export async function runCase(given: Case): Promise<Ran> {
 
 type ScheduleTrouble = Extract<Trouble, { what: 'throttle' }> & { readonly at: number };
 
+/** A request that was answered with an error. */
+interface Failed {
+  readonly request: Request;
+  readonly error: unknown;
+  readonly begunAtMs: EpochMs;
+  readonly tenant: string | undefined;
+}
+
 /** Simulates one case in one world. */
 class Simulation implements Stage {
   readonly #case: Case;
   readonly #world: World;
   readonly #oracles: Oracles;
+  readonly #tenants: Tenants | undefined;
   readonly #dice: Dice;
   readonly #faults: Fault[] = [];
   /** Number of operations so far at which something may go wrong. */
@@ -117,6 +128,7 @@ class Simulation implements Stage {
       faultRate: 0,
       workflows,
       tools,
+      changes: true,
       dedupes: given.dedupes,
       finds: given.finds,
       ...(entries.some(({ what }) => what === 'deliver')
@@ -159,6 +171,7 @@ class Simulation implements Stage {
           }),
       onApplied: (items) => {
         for (const item of items) this.#oracles.onApplied(item);
+        for (const item of items) this.#tenants?.onApplied(item);
       },
       observer: {
         onKilled: (process) => {
@@ -178,6 +191,7 @@ class Simulation implements Stage {
     this.#world = world;
     this.#startMs = world.nowMs;
     this.#oracles = new Oracles(world, given, (atMs) => this.#troubleUntilMs(atMs));
+    this.#tenants = given.tenants === undefined ? undefined : new Tenants(world, this.#oracles, given.tenants);
   }
 
   async run(): Promise<Ran> {
@@ -224,10 +238,12 @@ class Simulation implements Stage {
     this.#oracles.checkInstant((book, waitIds) => suspects.push({ book, waitIds }));
     for (const { book, waitIds } of suspects) await this.#checkSuspects(book, waitIds);
     if (looks % 4 === 1) await this.#checkOpenWaits();
+    await this.#tenants?.checkCounts();
   }
 
   async #checkEnd(): Promise<void> {
     const oracles = this.#oracles;
+    await this.#tenants?.checkCounts();
     oracles.checkStuck();
     oracles.checkOrder();
     oracles.checkTasks();
@@ -242,7 +258,9 @@ class Simulation implements Stage {
   /** Checks that each start that was accepted is found by its idempotency key. */
   async #checkKeys(): Promise<void> {
     for (const { request, runId } of this.#oracles.starts.answered) {
-      const again = await repeat(this.#world.depsAside(), request).catch((error: unknown) => error as Error);
+      const again = await repeat(this.#depsOf(request, this.#world.depsAside()), request).catch(
+        (error: unknown) => error as Error,
+      );
       if (again instanceof Error || !again.deduplicated || again.runId !== runId)
         this.#world.fail('start-forgotten', `start ${request.key} of run ${short(runId)}: ${JSON.stringify(again)}`);
     }
@@ -267,6 +285,8 @@ class Simulation implements Stage {
         continue;
       }
       if (told !== undefined) this.#oracles.checkEnded(book, told);
+      for (const problem of hearingProblems(world.log(book.runId), told?.heardOf ?? [], world.remote.tasks))
+        world.fail('heard-otherwise', `run ${short(book.runId)}: ${problem}`);
       return;
     }
     if (divergences.length > 0) world.fail('replay-diverges', `run ${short(book.runId)}: ${divergences.join('; ')}`);
@@ -400,22 +420,30 @@ class Simulation implements Stage {
     }
     this.#unsettledCallers++;
     const begunAtMs = world.nowMs;
-    world.request('caller', async (deps) => {
+    world.request('caller', async (given) => {
+      const deps = this.#depsOf(request, given);
       try {
+        if (runId !== undefined) await this.#tenants?.letIn(deps, runId);
         await this.#ask(deps, request, runId ?? '');
       } catch (error) {
-        this.#check(request, error, begunAtMs);
+        this.#check({ request, error, begunAtMs, tenant: deps.caller?.tenant });
       }
     });
   }
 
+  /** Returns the dependencies of who makes a request: one of a tenant, except for the senders of deliveries. */
+  #depsOf(request: Request, given: Deps): Deps {
+    if (this.#tenants === undefined || request.what === 'deliver') return given;
+    return this.#tenants.asCaller(given, request.what === 'startLimited' ? request.key : undefined);
+  }
+
   /** Checks what a caller gets: refusals are valid answers, anything else is not. */
-  #check(request: Request, error: unknown, begunAtMs: EpochMs): void {
+  #check({ request, error, begunAtMs, tenant }: Failed): void {
     if (request.what === 'startLimited' || request.what === 'deliver') {
       const { starts } = this.#oracles;
       const on = request.what === 'startLimited' ? request.on : 'limited';
       if (hasCode(error, 'CONCURRENCY_KEY_BUSY')) {
-        starts.onBusy({ ...request, on }, begunAtMs);
+        starts.onBusy({ ...request, on, tenant }, begunAtMs);
         return;
       }
       if (hasCode(error, 'START_THROTTLED')) {
@@ -432,6 +460,7 @@ class Simulation implements Stage {
       'RUN_ENDED',
       'RUN_EXISTS',
       'RUN_NOT_FOUND',
+      'TENANT_LIMIT_REACHED',
       'WORKFLOW_NOT_FOUND',
       'TOKEN_INVALID',
       'INPUT_INVALID',
@@ -466,7 +495,7 @@ class Simulation implements Stage {
       }
       case 'startOrSignal': {
         const { key, name } = request;
-        const first = this.#world.tokens.keyedRunId('main', key);
+        const first = this.#world.tokens.keyedRunId('main', key, ...tenantOf(deps));
         const before = oracles.lastOf(first);
         const wasRunning = before?.head.status === 'running';
         try {
@@ -511,11 +540,13 @@ class Simulation implements Stage {
         return;
       case 'answer': {
         const wait = this.#pickWait(request.pick, (item) => item['form'] !== undefined);
+        if (wait !== undefined) await this.#tenants?.letIn(deps, wait.runId);
         if (wait !== undefined)
           await answerQuestion(deps, inputIdOf(wait.runId, wait.waitId), { action: 'accept', content: 'yes' });
         return;
       }
       case 'outcome': {
+        await this.#tenants?.checkList(deps);
         const ended = await awaitOutcome(deps, runId, 10 * S);
         if (ended?.outcome.status === 'continued')
           this.#world.fail('reader-stopped', `awaitOutcome of run ${short(runId)} says that it is continued`);

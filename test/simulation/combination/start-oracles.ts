@@ -123,9 +123,9 @@ export class StartOracles {
   #checkOneWaits({ runId, head }: Book): void {
     const { lane } = head.input as unknown as Input;
     for (const other of this.#known.books.values()) {
-      const { workflow, status, debounce, input } = other.head;
-      if (other.runId === runId || workflow !== head.workflow || debounce === undefined || status !== 'running')
-        continue;
+      const { workflow, status, debounce, input, tenant } = other.head;
+      if (other.runId === runId || workflow !== head.workflow || tenant !== head.tenant) continue;
+      if (debounce === undefined || status !== 'running') continue;
       if ((input as unknown as Input).lane === lane)
         this.#fail('burst-split', `run ${short(runId)} is new, and run ${short(other.runId)} waits`);
     }
@@ -191,8 +191,11 @@ export class StartOracles {
   }
 
   /** Checks that a start is refused only while a run of its lane is under way, or waits. */
-  onBusy({ on, lane }: Pick<LimitedStart, 'on' | 'lane'>, begunAtMs: EpochMs): void {
-    const chains = this.#lanes.get(`${on} ${lane}`) ?? [];
+  onBusy(
+    { on, lane, tenant }: Pick<LimitedStart, 'on' | 'lane'> & { readonly tenant: string | undefined },
+    begunAtMs: EpochMs,
+  ): void {
+    const chains = this.#lanes.get(nameOf(on, lane ?? '', tenant)) ?? [];
     const isBusy = chains.some((chain) => {
       const endedAtMs = this.#known.books.get(chain.runIds.at(-1)!)?.endedAtMs;
       return !this.#hasEnded(chain) || (endedAtMs ?? 0) >= begunAtMs;
@@ -252,6 +255,10 @@ export class StartOracles {
   }
 }
 
-function laneOf({ workflow, lane }: RunHead): string | undefined {
-  return lane === undefined ? undefined : `${workflow} ${lane.key}`;
+function laneOf({ workflow, lane, tenant }: RunHead): string | undefined {
+  return lane === undefined ? undefined : nameOf(workflow, lane.key, tenant);
+}
+
+function nameOf(workflow: string, lane: string, tenant: string | undefined): string {
+  return `${workflow} ${lane}${tenant === undefined ? '' : ` of ${tenant}`}`;
 }

@@ -6,12 +6,16 @@ import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { lanesMutants } from './lanes.js';
+import { limitsMutants } from './limits.js';
 import { namesMutants } from './names.js';
+import { tenantMutants } from './tenants.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
 import { proofsMutants } from './proofs.js';
+import { pushesMutants } from './pushes.js';
 import { requestsMutants } from './requests.js';
+import { progressMutants } from './progress.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
@@ -46,12 +50,16 @@ export const mutants: readonly Mutant[] = [
   ...itemsMutants,
   ...jobsMutants,
   ...lanesMutants,
+  ...limitsMutants,
   ...namesMutants,
+  ...tenantMutants,
   ...remoteMutants,
   ...proofsMutants,
+  ...pushesMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,
+  ...progressMutants,
   ...stepsMutants,
   ...tryingMutants,
   ...untestedMutants,
@@ -87,7 +95,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'markers are moved last: questions count as taken in when the head has its marker',
     file: rest,
     edits: [
-      { find: 'await takeQuestions(pass); await clearMarkers(', replace: 'await clearMarkers(' },
+      { find: 'await takeQuestions(pass); await takeProgress', replace: 'await takeProgress' },
       {
         find: 'const marker = await publish(pass, dueAtMs); const isNew',
         replace: 'await takeQuestions(pass); const marker = await publish(pass, dueAtMs); const isNew',
@@ -208,6 +216,7 @@ export const mutants: readonly Mutant[] = [
         find: `const result = await this.#table.transact([
           { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
           { kind: 'update', key: headKey(runId), ...head },
+          ...others,
         ]);
         return result.ok || wroteIt(result.refused[0]?.old, commit);`,
         replace: `if (!(await this.commit(runId, commit))) return false;
@@ -407,7 +416,7 @@ export const mutants: readonly Mutant[] = [
     file: storePart('tokens'),
     edits: [
       {
-        find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) },',
+        find: 'set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) },',
         replace: 'set: tokenFields.write({ settlement }),',
       },
     ],
@@ -701,9 +710,9 @@ export const mutants: readonly Mutant[] = [
     file: storePart('tokens'),
     edits: [
       {
-        find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,',
+        find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,',
         replace:
-          'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,',
+          'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,',
       },
     ],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),
@@ -837,8 +846,8 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs)',
-        replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
+        find: 'hop ?? (await claim(deps, polled, dueAtMs))',
+        replace: 'hop ?? { claimedDueAtMs: claimUntilMs(polled, deps.clock.nowMs()) }',
       },
     ],
     caughtBy: rules('waking', 'poll claims before it reads'),
@@ -861,9 +870,7 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-keeps-settlement-to-itself',
     rule: '... also when the claim finds it',
     file: pollTask,
-    edits: [
-      { find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' },
-    ],
+    edits: [{ find: "await wakeRunFor(deps, runId, { waitId }); return 'settled';", replace: "return 'settled';" }],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
   },
 

@@ -204,7 +204,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'hops-without-end',
     rule: 'a claim has at most ten hops',
     file: pollReply,
-    edits: [{ find: ' && count <= pollHopsMax', replace: '' }],
+    edits: [{ find: ' && hops < pollHopsMax', replace: '' }],
     caughtBy: rules('polling', 'hops of one claim'),
   },
   {
@@ -222,8 +222,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollReply,
     edits: [
       {
-        find: `...defined({ sightings }), }); if (recorded)`,
-        replace: `...defined({ sightings }) }); if (recorded || true)`,
+        find: 'if (recorded) await pollAt(deps, next, nextAtMs);',
+        replace: 'await pollAt(deps, next, nextAtMs);',
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -234,8 +234,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollReply,
     edits: [
       {
-        find: `...defined({ ttlMs: newTtlMs }), }); if (recorded)`,
-        replace: `...defined({ ttlMs: newTtlMs }) }); if (recorded || true)`,
+        find: `...defined({ ttlMs: newTtlMs, trail: reply.trail }), }); if (!recorded) return;`,
+        replace: `...defined({ ttlMs: newTtlMs, trail: reply.trail }) });`,
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -308,8 +308,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs',
-        replace: 'await claim(deps, token, dueAtMs)',
+        find: 'hop ?? (await claim(deps, polled, dueAtMs))',
+        replace: 'await claim(deps, polled, dueAtMs)',
       },
     ],
     caughtBy: rules('polling', 'hop within its claim'),
@@ -352,14 +352,14 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'lost-claim-wakes',
     rule: 'a claim that another worker has wakes no run',
     file: pollTask,
-    edits: [{ find: 'if (result.token?.settlement !== undefined) await', replace: 'await' }],
+    edits: [{ find: "if (result.token?.settlement === undefined) return 'moved';", replace: '' }],
     caughtBy: rules('polling', 'claim that another worker was faster with'),
   },
   {
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: 'if (message.hop === undefined) await putOff(', replace: 'await putOff(' }],
+    edits: [{ find: 'if (!isExtra && !(await putOff(', replace: 'if (!(await putOff(' }],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {
@@ -417,11 +417,11 @@ export const untestedMutants: readonly Mutant[] = [
     file: storePart('heads'),
     edits: [
       {
-        find: 'item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent]',
-        replace: 'item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: []',
+        find: 'item: headItem({ ...head, inboxCount }, writerId), conditions: [itemAbsent]',
+        replace: 'item: headItem({ ...head, inboxCount }, writerId), conditions: []',
       },
     ],
-    caughtBy: rules('conditions', 'heads.createWithSignal only if'),
+    caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {
     name: 'first-signal-over-signal',
@@ -433,14 +433,14 @@ export const untestedMutants: readonly Mutant[] = [
         replace: 'item: inboxItem({ ...signal, position: 0 }), conditions: []',
       },
     ],
-    caughtBy: rules('conditions', 'heads.createWithSignal only if'),
+    caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {
     name: 'own-signalled-run-not-recognised',
     rule: '... by the process that made it, as its own',
     file: storePart('heads'),
     edits: [{ find: `created: old?.['writerId'] === writerId`, replace: 'created: false' }],
-    caughtBy: rules('conditions', 'heads.createWithSignal only if'),
+    caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {
     name: 'named-run-over-run',
@@ -474,8 +474,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: storePart('names'),
     edits: [
       {
-        find: `generationIs(name.generation)], }, ]); return result.ok || result.refused[0]?.old?.['writerId'] === writerId;`,
-        replace: 'generationIs(name.generation)] }]); return result.ok;',
+        find: `if (result.ok || result.refused[0]?.old?.['writerId'] === writerId) return 'created';`,
+        replace: `if (result.ok) return 'created';`,
       },
     ],
     caughtBy: rules('conditions', 'names.createRun only if'),
@@ -792,7 +792,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'sightings-outlive-questions',
     rule: 'a read that shows questions ends a row of sightings',
     file: storePart('questions'),
-    edits: [{ find: 'pollErrors: 0 }), }, remove: noBadReads,', replace: 'pollErrors: 0 }) },' }],
+    edits: [{ find: 'trail: asked.trail }), }, remove: noBadReads,', replace: 'trail: asked.trail }) },' }],
     caughtBy: rules('conditions', 'questions.record only'),
   },
   {
@@ -1299,7 +1299,9 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'ended-task-not-read-at-once',
     rule: 'a task that has ended already is read at once',
     file: recordHandle,
-    edits: [{ find: 'const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const dueAtMs = nextPollAtMs(' }],
+    edits: [
+      { find: 'const wantedAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const wantedAtMs = nextPollAtMs(' },
+    ],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {

@@ -244,7 +244,7 @@ test('claim that another worker was faster with: nobody is woken', async () => {
     await task.move();
     return undefined as never;
   };
-  expect(await task.poll()).toBe('stale');
+  expect(await task.poll({ ...poke, dueAtMs: at(100) })).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, []]);
 });
 
@@ -273,7 +273,7 @@ test('server that is left alone: a hop and a worker that was overtaken put nothi
     await overtaken.move();
     return busy();
   };
-  expect(await overtaken.poll()).toBe('held');
+  expect(await overtaken.poll({ ...poke, dueAtMs: at(100) })).toBe('held');
   expect([(await overtaken.token()).dueS, overtaken.sent]).toEqual([400, []]);
 });
 
@@ -286,4 +286,34 @@ test('wait that cannot be read: it is passed over, and a store that fails is not
   expect(await task.poll()).toBe('stale');
   task.table.get = () => Promise.reject(new Error('gone'));
   expect(await task.poll()).toBe('gone');
+});
+
+test('a change is recorded by the write that claims the next read; a worker that was overtaken changes and sends nothing', async () => {
+  const task = await Task.known();
+  task.reply = { ...working, state: 'paused' };
+  await task.poll();
+  // Two writes, as for a read without a change and the claim of the next one, at 110 s.
+  expect([task.writes, task.sent]).toEqual([2, ['poll for 170']]);
+  const { dueS, token } = await task.token();
+  expect([dueS, token?.trail?.changes.map(({ state }) => state)]).toEqual([170, ['working', 'paused']]);
+  task.nowS = 110;
+  await task.poll({ ...hopTo(170), hop: { count: 1, claimedDueAtMs: at(170), isAhead: true } });
+  expect([task.reads, task.writes]).toEqual([2, 2]);
+
+  const late = await Task.known();
+  late.meanwhile = () => late.move();
+  late.reply = { ...working, state: 'paused' };
+  await late.poll();
+  expect([late.sent, (await late.token()).token?.trail?.count]).toEqual([[], 1]);
+});
+
+test('a message or a number is recorded with the next write, once a minute by one of its own', async () => {
+  const task = await Task.known({ createdAtMs: at(60) });
+  task.nowS = 59;
+  task.reply = { ...working, note: 'reading' };
+  await task.poll();
+  expect((await task.token()).token?.trail?.count).toBe(1);
+  task.nowS = 61;
+  await task.poll();
+  expect((await task.token()).token?.trail?.count).toBe(2);
 });

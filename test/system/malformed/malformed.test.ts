@@ -40,6 +40,7 @@ const expectedRefusals: Readonly<Record<RouteName, string[]>> = {
   pollRemoteTask: [...act, 'RUN_NOT_FOUND'],
   cancelRemoteTask: [...act, 'RUN_NOT_FOUND'],
   listRemoteTasks: view,
+  readRemoteTask: [...view, 'REMOTE_TASK_NOT_FOUND'],
   listInputs: view,
   showInput: [...view, 'INPUT_NOT_FOUND'],
   answerInput: [...act, 'INPUT_NOT_FOUND'],
@@ -47,6 +48,10 @@ const expectedRefusals: Readonly<Record<RouteName, string[]>> = {
   listSchedules: view,
   pauseSchedule: [...act, 'SCHEDULE_NOT_FOUND'],
   resumeSchedule: [...act, 'SCHEDULE_NOT_FOUND'],
+  addKey: act,
+  listKeys: view,
+  rotateKey: [...act, 'NAMED_KEY_NOT_FOUND'],
+  revokeKey: [...act, 'NAMED_KEY_NOT_FOUND'],
   listExternalWaits: view,
   completeToken: [...settle, 'TOKEN_INVALID'],
   failToken: [...settle, 'TOKEN_INVALID'],
@@ -56,6 +61,7 @@ const expectedRefusals: Readonly<Record<RouteName, string[]>> = {
   heartbeatBearer: [...settle, 'UNAUTHORIZED', 'TOKEN_INVALID'],
   settleBatch: settle,
   receiveHook: [...settle, 'UNAUTHORIZED'],
+  receiveA2aPush: [...settle, 'UNAUTHORIZED'],
 };
 
 type Send = (request: SentRequest) => Promise<Received>;
