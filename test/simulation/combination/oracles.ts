@@ -318,6 +318,8 @@ export class Oracles {
     const before = this.#ticks.get(pk) ?? fromMs;
     if (tickAtMs === undefined) return;
     this.#ticks.set(pk, tickAtMs);
+    // A tick that is refused is tried again until its time is over, and so may be that of those behind it.
+    if (this.#case.limits?.kids === 'refuse') return;
     const { every = 1, catchUp = 10 } = this.#case.schedule ?? {};
     // A tick can be too old to be made up for before it is even due, if the clocks are this far apart.
     if (catchUp * 60 * S < 2 * this.#skewMs + 180 * S) return;
@@ -647,7 +649,10 @@ export class Oracles {
         ['signal', 'cancel'],
         ['pause', 'resume'],
       ]) {
-        const taken = chain.accepted.filter(({ kind, inboxId }) => kinds.includes(kind) && places.has(inboxId));
+        // The newest run of a lane asks each run of the chain with the same request.
+        const taken = chain.accepted.filter(
+          ({ kind, inboxId }) => kinds.includes(kind) && places.has(inboxId) && inboxId !== 'cancel-replaced',
+        );
         for (const [at, later] of taken.entries())
           for (const earlier of taken.slice(Math.max(0, at - 5), at))
             if (later.begunAtMs > earlier.appliedAtMs && places.get(later.inboxId)! < places.get(earlier.inboxId)!)
