@@ -157,6 +157,21 @@ export const lanesMutants: readonly Mutant[] = [
     '',
     'L8 a version that does not know lanes',
   ),
+  {
+    name: 'throttle-refuses-by-other-clocks',
+    rule: 'A throttle refuses only what is beyond its limit',
+    file: limitedStart,
+    edits: [
+      {
+        find: "if (freeAtMs > nowMs && whenExceeded === 'refuse')",
+        replace: "if (Math.max(freeAtMs, startsAtMs.at(-1) ?? 0) > nowMs && whenExceeded === 'refuse')",
+      },
+    ],
+    caughtBy: testsIn(
+      'test/engine/limited-starts.test.ts',
+      'throttled starts (EN-31) are not refused because the clock of another process is ahead',
+    ),
+  },
   debounced(
     'begins-unclosed',
     'B3: a run begins only after it was closed to later starts',
