@@ -15,7 +15,7 @@ export type {
   SignalOptions,
   TokenOptions,
 } from './workflow/external-wait.js';
-export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
+export type { Addressing, AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
@@ -80,6 +80,8 @@ export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from 
 export { jwtWebhook } from './workflow/jwt-auth.js';
 export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
 export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
+export { snsTopic, webhookTo } from './workflow/people.js';
+export type { People, Receiver, SnsReceiver, WebhookOptions, WebhookReceiver } from './workflow/people.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.

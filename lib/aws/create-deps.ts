@@ -4,6 +4,7 @@ import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lazySqsQueues } from '../queue/lazy-queues.js';
 import { lazyKeySets } from '../remote/auth/lazy-key-sets.js';
+import { lazyMessenger } from '../remote/people/lazy-messenger.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
@@ -38,6 +39,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
     serverWords: store.servers,
     log,
   });
+  const secrets = new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() });
   return {
     ...system,
     app,
@@ -49,7 +51,8 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       step: env.stepQueueUrl,
       start: env.startQueueUrl,
     }),
-    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    secrets,
+    messenger: lazyMessenger({ http, clock: system.clock, secrets }),
     keySets: lazyKeySets({ http, clock: system.clock }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,

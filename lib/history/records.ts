@@ -15,7 +15,7 @@ import type {
   RemoteTaskStartLost,
   RunOutcome,
 } from './event.js';
-import type { Question } from './question.js';
+import type { AddressedQuestion, Notices } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
 import type { TaskTrail } from './task-trail.js';
@@ -159,7 +159,9 @@ export interface TokenRecord extends Marker {
   /** Number of the last change of the trail that a turn has taken in. */
   readonly progressTaken?: number;
   /** The question, if the wait is for a person. */
-  readonly form?: Question;
+  readonly form?: AddressedQuestion;
+  /** Notices to people about the question. Missing if nobody is told, and on items of earlier versions. */
+  readonly notices?: Notices;
   /** Failed reads in a row. */
   readonly pollErrors: number;
   /** Reads in a row that suggest that the task will never end, if any. */

@@ -18,6 +18,7 @@ import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { KeySets } from '../remote/auth/key-sets.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
+import { lazyMessenger } from '../remote/people/lazy-messenger.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import { createTransports } from '../remote/wiring/transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
@@ -182,6 +183,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, cipher));
   const transports = createTransports(app.servers, { ...system, http, readSecret, serverWords: store.servers, log });
+  const secrets = new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() });
   return {
     ...system,
     app,
@@ -192,7 +194,8 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     ...defined({ bus }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     keySets: new KeySets({ http, clock: system.clock }),
-    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    secrets,
+    messenger: lazyMessenger({ http, clock: system.clock, secrets }),
     transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
       ...system,
       states: store.servers,

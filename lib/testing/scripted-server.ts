@@ -186,9 +186,7 @@ export class ScriptedServer implements RemoteTaskTransport, ScriptedServerHandle
     const task = this.#tasks.find((known) => known.taskId === taskId);
     if (task === undefined || !isKnown(task, this.#clock.nowMs()))
       return { kind: 'refused', error: storedError('REMOTE_START_REFUSED', 'no such task') };
-    return isOver(task, this.#clock.nowMs())
-      ? { kind: 'ended', end: task.end }
-      : this.#started(task, Infinity);
+    return isOver(task, this.#clock.nowMs()) ? { kind: 'ended', end: task.end } : this.#started(task, Infinity);
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {

@@ -1,8 +1,10 @@
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
+import { type People, toPeople } from './people.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
 import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
@@ -120,6 +122,8 @@ export interface AppConfig<
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
   /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
+  /** Whom questions to people (`ctx.ask`, `askPerson`) are sent to. Default: nobody; questions are only listed. */
+  readonly people?: People;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -131,6 +135,7 @@ export interface App {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
+  readonly people?: People;
 }
 
 /**
@@ -174,6 +179,7 @@ export function defineApp<
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
+    ...defined({ people: toPeople(config.people) }),
   };
 }
 

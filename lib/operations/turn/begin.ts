@@ -115,7 +115,7 @@ function beginExternal(pass: PassContext, wait: OpenExternal): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
   pass.carryOut(wait, async () => {
-    const { token, issued } = await issueToken(deps, run.head.runId, wait, persist);
+    const { token, issued } = await issueToken(deps, run.head, wait, persist);
     run.noteToken(token);
     return issued;
   });

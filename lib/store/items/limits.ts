@@ -111,6 +111,7 @@ export const itemLimits = {
     onTimeout: word,
     answersQuestions: number,
     form: payload(24 * KiB),
+    notices: payload(2 * KiB),
     stepFailures: number,
     stepStrikes: number,
     stepSinceMs: number,
