@@ -1,7 +1,7 @@
 import { setImmediate as eventLoop } from 'node:timers/promises';
 import { createTestApp } from '../lib/testing/test-app.js';
 import { runTurn } from '../lib/operations/turn/run-turn.js';
-import { newHead } from '../lib/operations/requests/start-run.js';
+import { newHead } from '../lib/operations/requests/new-head.js';
 import { signalRun } from '../lib/operations/requests/signal-run.js';
 import type { Deps } from '../lib/operations/deps.js';
 import { WarmRuns } from '../lib/operations/warm-runs.js';

@@ -3,7 +3,15 @@
 // Defining workflows.
 export { defineWorkflow } from './workflow/define-workflow.js';
 export type { AnyValue, AnyWorkflow, Workflow, WorkflowOptions } from './workflow/define-workflow.js';
-export type { Concurrency, WhenBusy } from './workflow/concurrency.js';
+export type {
+  Concurrency,
+  Debounce,
+  FlowControl,
+  KeyOf,
+  Throttle,
+  WhenBusy,
+  WhenExceeded,
+} from './workflow/flow-control.js';
 
 // Using `ctx` in a workflow.
 export type { Branch, ChildOptions, Saga, ScopeHandle, SomeResult, WorkflowContext } from './workflow/context.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { EngineError, isEngineError } from '../base/errors.js';
-import { validInput } from '../operations/requests/start-run.js';
+import { validInput } from '../operations/requests/new-head.js';
 import type { App } from '../workflow/app.js';
 import { checkSchedules, type Schedule } from '../workflow/schedule.js';
 import { bundle } from '../bundle/bundle.js';

@@ -30,6 +30,7 @@ export const engineErrorCodes = [
   'RUN_ENDED',
   'RUN_EXISTS',
   'CONCURRENCY_KEY_BUSY',
+  'START_THROTTLED',
   'TOKEN_INVALID',
   'KEY_REUSED',
   // Configuration

@@ -26,6 +26,7 @@ export function formatRun(run: RunView): string {
   ];
   if (run.id !== undefined) rows.push(['id', run.id]);
   if (run.key !== undefined) rows.push(['key', run.key]);
+  if (run.concurrencyKey !== undefined) rows.push(['concurrency', value(run.concurrencyKey)]);
   if (run.tags !== undefined) rows.push(['tags', formatTags(run.tags)]);
   if (run.startAtMs !== undefined) rows.push(['not before', time(run.startAtMs)]);
   if (run.deadlineAtMs !== undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
@@ -35,7 +36,7 @@ export function formatRun(run: RunView): string {
   if (run.input !== undefined) rows.push(['input', value(run.input)]);
   if (run.progress !== undefined) rows.push(['progress', value(run.progress)]);
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}`]);
-  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run.afterRunId)]);
+  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run, run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', formatWait(wait)]);
   if (run.unreadSignals !== undefined) rows.push(['unread', `signals ${run.unreadSignals.join(', ')}`]);
   if (run.blocked !== undefined) rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
@@ -52,7 +53,7 @@ export function formatWhy(run: RunExplanation): string {
   }
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}, or a resume`]);
   if (run.startAtMs !== undefined) rows.push(['delayed', `it starts at ${time(run.startAtMs)}`]);
-  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run.afterRunId)]);
+  if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run, run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', `${formatWait(wait)} (wait ${wait.waitId})`]);
   if (run.deadlineAtMs !== undefined && run.outcome === undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
@@ -60,8 +61,9 @@ export function formatWhy(run: RunExplanation): string {
   return formatRows(rows);
 }
 
-function formatPredecessor(runId: string): string {
-  return `the end of run ${runId}, which it replaces`;
+function formatPredecessor({ concurrencyKey }: Pick<RunView, 'concurrencyKey'>, afterRunId: string): string {
+  const why = concurrencyKey === undefined ? 'which it replaces' : 'which has the same concurrency key';
+  return `the end of run ${afterRunId}, ${why}`;
 }
 
 export function formatOutcome(outcome: RunOutcome): string {

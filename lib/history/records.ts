@@ -56,6 +56,8 @@ export interface RunHead extends Marker {
   readonly afterRunId?: RunId;
   /** Its place among the runs with the same concurrency key, if it has one. */
   readonly lane?: LanePlace;
+  /** Set until the run begins, if later starts may replace its input and its start. */
+  readonly debounce?: DebouncedStart;
   /** Why the input of a continuation does not match the workflow. The run fails before any code runs. */
   readonly inputError?: StoredError;
   /** When the run ends as failed. */
@@ -96,6 +98,14 @@ export interface LanePlace {
   readonly replaces?: boolean;
   /** The run that waits for this one, and is told of its end. */
   readonly nextRunId?: RunId;
+}
+
+/** State of a run that waits for the last of several starts. */
+export interface DebouncedStart {
+  /** The run begins at the latest then. */
+  readonly untilMs: EpochMs;
+  /** Fresh with each start: the run begins only with the input of the last one. */
+  readonly startId: string;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
@@ -312,5 +322,14 @@ export interface RunName {
   readonly generation: number;
 }
 
-/** The last run of a lane, and how often that has changed. */
-export type Lane = RunName;
+/** When the last runs of a throttle begin, oldest first, and how often that has changed. */
+export interface ThrottleState {
+  readonly startsAtMs: readonly EpochMs[];
+  readonly generation: number;
+}
+
+/** The run that a start with an idempotency key has led to, if starts of its workflow are debounced. */
+export interface KnownStart {
+  readonly runId: RunId;
+  readonly sentDigest?: string;
+}

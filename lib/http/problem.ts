@@ -22,6 +22,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   RUN_ENDED: 409,
   RUN_EXISTS: 409,
   CONCURRENCY_KEY_BUSY: 409,
+  START_THROTTLED: 429,
   QUERY_FAILED: 422,
   QUERY_TIMED_OUT: 504,
   PAYLOAD_TOO_LARGE: 413,
@@ -67,7 +68,7 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   REMOTE_UNREACHABLE: 500,
 };
 
-export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 500 | 503 | 504;
+export type ProblemStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503 | 504;
 
 /** Body of every error response. */
 export interface Problem {
@@ -88,7 +89,14 @@ export interface ProblemAnswer {
 /** Turns an error into a response. */
 export function problemResponse(thrown: unknown, log: Log): Response {
   const { status, body } = problemAnswer(thrown, log);
-  return json(status, body, headersOf[status]);
+  return json(status, body, { ...headersOf[status], ...retryAfter(body) });
+}
+
+/** Returns the header that says when a throttled start may be repeated. */
+function retryAfter({ error: { code, details } }: Problem): Readonly<Record<string, string>> {
+  const delayMs = details?.['retryAfterMs'];
+  const isKnown = code === 'START_THROTTLED' && typeof delayMs === 'number';
+  return isKnown ? { 'retry-after': String(Math.ceil(delayMs / 1_000)) } : {};
 }
 
 /**

@@ -56,6 +56,8 @@ export const startBody = z.strictObject({
   /** Policies for a run with this id that is under way, and for one that has ended. */
   whenRunning: z.optional(z.enum(['useExisting', 'fail', 'terminate'])),
   whenEnded: z.optional(z.enum(['startNew', 'useExisting', 'fail'])),
+  /** Runs of the workflow with this key are under way one at a time. */
+  concurrencyKey: z.optional(key),
   /** The run starts after this delay. */
   delay: z.optional(duration),
   /** The run fails unless it ends within this time from its start. */

@@ -51,6 +51,7 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       input: body.input,
       delayMs: body.delay === undefined ? undefined : durationFrom(body.delay, 'delay'),
       timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
+      concurrencyKey: body.concurrencyKey,
       tags: body.tags,
     }),
   };
@@ -69,7 +70,8 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
   return started(await startOrSignal(deps, { ...request, key, signal: defined(signal) }));
 }
 
-function started({ runId, deduplicated }: StartedRun): Response {
+function started({ runId, deduplicated, debounced }: StartedRun): Response {
+  if (debounced === true) return json(200, { runId, debounced });
   return deduplicated ? json(200, { runId, deduplicated }) : json(201, { runId }, { location: `/runs/${runId}` });
 }
 

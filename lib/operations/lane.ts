@@ -1,7 +1,6 @@
 import { isUnreadable } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { RunHead } from '../history/records.js';
-import { Lanes } from '../store/parts/lanes.js';
 import { chainOf } from './chain.js';
 import type { Deps } from './deps.js';
 
@@ -15,11 +14,6 @@ import type { Deps } from './deps.js';
 //     marker, and only if that one has not ended: then its end finds the id.
 // L4  Among its end effects a run marks the run that waits for it as due, and wakes it. Its own markers are cleared
 //     afterwards.
-
-/** Returns the part of the store for lanes: it is loaded with this file, which is loaded late. */
-export function lanesOf({ store }: Pick<Deps, 'store'>): Lanes {
-  return new Lanes(store.table);
-}
 
 /** Returns the key of a lane: a digest, since keys may hold data that readers of the table's keys must not see. */
 export function laneOf(deps: Pick<Deps, 'digest'>, workflow: string, concurrencyKey: string): string {
@@ -45,7 +39,7 @@ export async function lastUnderWay(deps: Deps, runId: RunId): Promise<RunHead | 
 async function hasBegun(deps: Deps, { runId, status }: RunHead): Promise<boolean> {
   if (status === 'completed') return true;
   try {
-    return await lanesOf(deps).hasBegun(runId);
+    return await deps.store.lanes.hasBegun(runId);
   } catch (error) {
     if (!isUnreadable(error)) throw error;
     // Looking further back is always safe.

@@ -17,6 +17,9 @@ export const dueStill = (dueAtMs: EpochMs): Condition => equals('dueAtMs', dueAt
 
 // The head of a run.
 export const statusIs = (status: RunStatus): Condition => equals('status', status);
+/** Holds as long as later starts may replace the input of the run. */
+export const isDebounced: Condition = present('debounceUntilMs');
+export const lastStartIs = (startId: string): Condition => equals('debounceId', startId);
 export const inboxCountIs = (count: number): Condition => equals('inboxCount', count);
 export const hasEnded: Condition = present('endedAtMs');
 export const hasNotEnded: Condition = absent('endedAtMs');

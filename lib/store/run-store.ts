@@ -2,6 +2,8 @@ import { dueShardsMin } from '../base/limits.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
+import { Lanes } from './parts/lanes.js';
+import { LimitedStarts } from './parts/limited-starts.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
@@ -20,6 +22,7 @@ import { ShardedTable } from './sharded-table.js';
 import type { Table } from './table.js';
 
 export type { ListPage } from './parts/lists.js';
+export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
 export type { SettleGuard } from './parts/tokens.js';
 
 /**
@@ -36,6 +39,10 @@ export class RunStore {
   readonly headMarkers: HeadMarkers;
   /** Ids that callers give to runs. */
   readonly names: Names;
+  /** Starts of workflows that limit them. */
+  readonly limitedStarts: LimitedStarts;
+  /** Runs that wait for one another. */
+  readonly lanes: Lanes;
   /** Commits of runs. */
   readonly log: Log;
   /** Requests to runs. */
@@ -62,8 +69,6 @@ export class RunStore {
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
-  /** For the parts that are loaded late, since few workflows need them. */
-  readonly table: Table;
   /** Partitions of the due index into which this process puts markers. */
   readonly dueShards: number;
 
@@ -73,6 +78,8 @@ export class RunStore {
     this.heads = new Heads(sharded);
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
+    this.limitedStarts = new LimitedStarts(sharded);
+    this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);
     this.tokens = new Tokens(sharded);
@@ -86,7 +93,6 @@ export class RunStore {
     this.schedules = new Schedules(sharded);
     this.lists = new Lists(sharded);
     this.servers = new ServerStates(table);
-    this.table = sharded;
     this.dueShards = dueShards;
   }
 }

@@ -6,10 +6,10 @@ import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { RemoteAnswer, RemoteQuestion } from '../history/remote-question.js';
 import type { TaskProgress } from '../history/task-trail.js';
 import type { AskOptions, TypedAnswer, TypedAskOptions } from './ask-options.js';
-import type { Concurrency } from './concurrency.js';
 import type { DurablePromise, ExternalWait, Parsed, SignalOptions, TokenOptions } from './external-wait.js';
 import type { RemoteOutcome, TypedOutcome } from './outcome.js';
 import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolCall } from './server-types.js';
+import type { FlowControl } from './flow-control.js';
 import type { RestartPolicy } from './restart-policy.js';
 import type { RunInfo } from './run-info.js';
 import type { StepContext, StepOptions } from './step-options.js';
@@ -311,8 +311,8 @@ export interface Workflow<Input = unknown, Output = unknown, Given = Input> {
   readonly name: string;
   readonly version: string;
   readonly input?: StandardSchemaV1<Given, Input>;
-  /** Which of its runs must not be under way at the same time. */
-  readonly concurrency?: Concurrency<Input>;
+  /** How its starts are limited. */
+  readonly flowControl?: FlowControl<Input>;
   readonly run: (ctx: WorkflowContext, input: Input) => Promise<Output>;
 }
 

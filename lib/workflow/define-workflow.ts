@@ -2,14 +2,14 @@ import { defined } from '../base/defined.js';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { EngineError } from '../base/errors.js';
 import type { JsonValue, OnlyStorable } from '../base/json.js';
-import { checkConcurrency, type Concurrency } from './concurrency.js';
 import { configName } from './config-name.js';
 import type { Workflow, WorkflowContext } from './context.js';
+import { checkFlowControl, type FlowControl } from './flow-control.js';
 
 export type { AnyValue, AnyWorkflow, Workflow } from './context.js';
 
 /** Definition of a workflow. */
-export interface WorkflowOptions<Input, Output, Given = Input> {
+export interface WorkflowOptions<Input, Output, Given = Input> extends FlowControl<NoInfer<Input>> {
   /** At most 64 letters, digits, `.`, `_` and `-`; stored with every run. */
   readonly name: string;
   /** 1 to 64 characters; stored with every run. Default `"1"`. */
@@ -19,8 +19,6 @@ export interface WorkflowOptions<Input, Output, Given = Input> {
    * JSON.
    */
   readonly input?: StandardSchemaV1<Given, Input>;
-  /** Which runs must not be under way at the same time. Default: all may. */
-  readonly concurrency?: Concurrency<NoInfer<Input>>;
   /**
    * The workflow's code. It is replayed from the start after each wait, so put everything that does not depend only on
    * the input and on `ctx` into `ctx.step`.
@@ -61,10 +59,13 @@ export function defineWorkflow<Input = JsonValue, Output = unknown, Given = Inpu
       `the version of workflow "${options.name}" must be a string of 1 to ${versionMaxLength} characters`,
     );
   }
+  const { input, concurrency, throttle, debounce } = options;
+  const flowControl = defined({ concurrency, throttle, debounce });
+  checkFlowControl(options.name, flowControl);
   return {
     name: options.name,
     version,
     run: options.run,
-    ...defined({ input: options.input, concurrency: checkConcurrency(options.name, options.concurrency) }),
+    ...defined({ input, flowControl: Object.keys(flowControl).length === 0 ? undefined : flowControl }),
   };
 }

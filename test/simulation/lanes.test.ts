@@ -74,7 +74,7 @@ async function simulateLane(
   const statuses = new Set(runs.map((runId) => world.items.get(`run#${runId} a`)?.['status']));
   if (!cancels) expect([...statuses]).toEqual(['completed']);
   // In the order of acceptance; without cancels nobody is left out.
-  expect(begun).toEqual(accepted.filter((runId) => cancels === false || begun.includes(runId)));
+  expect(begun).toEqual(accepted.filter((runId) => !cancels || begun.includes(runId)));
   return { accepted, begun, world };
 }
 

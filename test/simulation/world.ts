@@ -34,7 +34,7 @@ import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
 import { settleToken } from '../../lib/operations/requests/settle-token.js';
-import { loadLanes, startRun } from '../../lib/operations/requests/start-run.js';
+import { loadLimitedStart, startRun } from '../../lib/operations/requests/start-run.js';
 import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
@@ -53,7 +53,7 @@ import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
 
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
-await Promise.all([loadAnswerContent(), loadLanes(), loadLostStart(), loadNextRun(), loadRareParts()]);
+await Promise.all([loadAnswerContent(), loadLimitedStart(), loadLostStart(), loadNextRun(), loadRareParts()]);
 
 const S = 1000;
 const start = Date.UTC(2026, 0, 1);

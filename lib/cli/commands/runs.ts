@@ -57,6 +57,7 @@ function addStartCommand(program: Command): void {
         'fail',
       ]),
     )
+    .option('--concurrency-key <key>', 'the run waits until earlier runs with this key have ended', keyArgument)
     .option('--tag <name=value>', 'tag for lists; may be repeated', tagsArgument)
     .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
     .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
@@ -121,6 +122,7 @@ interface StartFlags extends CommonFlags {
   readonly id?: string;
   readonly whenRunning?: string;
   readonly whenEnded?: string;
+  readonly concurrencyKey?: string;
   readonly tag?: Readonly<Record<string, string>>;
   readonly delay?: Duration;
   readonly timeout?: Duration;
@@ -128,12 +130,12 @@ interface StartFlags extends CommonFlags {
 }
 
 async function start(workflow: string, flags: StartFlags): Promise<void> {
-  const { input, key, id, whenRunning, whenEnded, tag: tags, delay, timeout } = flags;
+  const { input, key, id, whenRunning, whenEnded, concurrencyKey, tag: tags, delay, timeout } = flags;
   const client = new ApiClient(flags);
   const started = await client.post<{ readonly runId: string; readonly deduplicated?: boolean }>(
     '/runs',
     // JSON omits undefined properties.
-    { workflow, input, key, id, whenRunning, whenEnded, tags, delay, timeout },
+    { workflow, input, key, id, whenRunning, whenEnded, concurrencyKey, tags, delay, timeout },
   );
   if (flags.wait !== true) {
     print(flags, started, () => started.runId);

@@ -180,7 +180,10 @@ function isThenable(value: unknown): boolean {
 }
 
 /** Codes of errors that are not caused by the app's function. */
-const notOurFault: readonly EngineErrorCode[] = ['RUN_NOT_FOUND', 'STORE_UNAVAILABLE', 'STORE_RESULT_UNKNOWN'];
+const notOurFault: readonly EngineErrorCode[] = [
+  ...(['RUN_NOT_FOUND', 'CONCURRENCY_KEY_BUSY', 'START_THROTTLED'] as const),
+  ...(['STORE_UNAVAILABLE', 'STORE_RESULT_UNKNOWN'] as const),
+];
 
 /** Answers a mistake of the app with 500, so that the sender repeats the delivery, without details. */
 async function asOurFault<Value>(name: string, work: () => Promise<Value>): Promise<Value> {

@@ -8,7 +8,8 @@ import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
-import { loadLanes, newHead, type StartRequest, type StartedRun } from './start-run.js';
+import { newHead, type StartedRun, type StartRequest } from './new-head.js';
+import { checkNotDebounced, isLimited, loadLimitedStart } from './start-run.js';
 import { wakeRun } from '../wake.js';
 
 export interface NamedStartRequest extends Omit<StartRequest, 'key'> {
@@ -40,6 +41,7 @@ const tries = 8;
 export async function startNamedRun(deps: Deps, request: NamedStartRequest): Promise<StartedRun> {
   const { id, workflow, whenRunning = 'useExisting', whenEnded = 'startNew', ...start } = request;
   checkName(id, 'the id of a run', { maxBytes: idempotencyKeyMaxBytes });
+  checkNotDebounced(deps, workflow);
   // A digest: ids may be long, and may hold data that readers of the table's keys must not see.
   const nameKey = deps.digest(`${workflow}\n${id}`);
   for (let attempt = 0; attempt < tries; attempt++) {
@@ -72,9 +74,10 @@ async function createNamed(
   head: RunHead,
   name: { readonly nameKey: string; readonly generation: number },
 ): Promise<boolean> {
-  if (head.lane === undefined) return deps.store.names.createRun(head, deps.random.hex(16), name);
-  const { putInLane } = await loadLanes();
-  return (await putInLane(deps, head, { name: { key: name.nameKey, generation: name.generation } })) === 'created';
+  if (!isLimited(deps, head)) return deps.store.names.createRun(head, deps.random.hex(16), name);
+  const { nameKey, generation } = name;
+  const { putLimited } = await loadLimitedStart();
+  return (await putLimited(deps, head, { pointers: [{ kind: 'name', digest: nameKey, generation }] })) === 'created';
 }
 
 /** Returns the run that an id points to, or its last successor. @throws EngineError `RUN_NOT_FOUND` */

@@ -1,58 +1,21 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
+import { canonicalJson } from '../../base/json.js';
 import { lazy } from '../../base/lazy.js';
-import { canonicalJson, cutUtf8, toJson, type JsonValue } from '../../base/json.js';
-import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
-import {
-  idempotencyKeyMaxBytes,
-  issuesMax,
-  issueTextBytes,
-  tagNameMaxChars,
-  tagsMax,
-  tagValueMaxChars,
-} from '../../base/limits.js';
+import { idempotencyKeyMaxBytes } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
-import type { EpochMs } from '../../base/time.js';
-import { validate, type Validated, textOfIssues } from '../../base/validate.js';
 import type { InboxRecord, RunHead } from '../../history/records.js';
-import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
-import { deliver } from './inbox.js';
-import { signalRecord, type SignalRequest } from './signal-run.js';
 import { wakeRun } from '../wake.js';
+import { deliver } from './inbox.js';
+import { newHead, sameStart, type StartedRun, type StartRequest } from './new-head.js';
+import { signalRecord, type SignalRequest } from './signal-run.js';
 
-/** Loads what starts in lanes need: most workflows have none. */
-export const loadLanes = lazy(() => import('./start-in-lane.js'));
+/** Loads what limited starts need: most workflows do not limit theirs. */
+export const loadLimitedStart = lazy(() => import('./limited-parts.js'));
 
-/** Longest delay of a start. */
-const startDelayMaxMs = 365 * 24 * 3_600_000;
-/** Time limit of a schema; when it is over, the input is refused. */
-const schemaTimeoutMs = 10_000;
-
-export interface StartRequest {
-  readonly workflow: string;
-  readonly input?: JsonValue;
-  /** Starts of one workflow with the same key are deduplicated, for as long as the run is kept. */
-  readonly key?: string;
-  /** The run starts after this delay; at most 365 days. */
-  readonly delayMs?: number;
-  /** The run fails with `RUN_TIMED_OUT` unless it ends within this time from its start. */
-  readonly timeoutMs?: number;
-  /**
-   * Runs of one workflow with the same concurrency key are never under way at the same time. Refused for a workflow
-   * that computes its own.
-   */
-  readonly concurrencyKey?: string;
-  /** Shown in lists and filtered by: at most 10, names of at most 64 characters, values of at most 256. */
-  readonly tags?: Readonly<Record<string, string>>;
-}
-
-export interface StartedRun {
-  readonly runId: RunId;
-  /** The key was known: this start had no effect. */
-  readonly deduplicated: boolean;
-}
+export type { StartedRun, StartRequest } from './new-head.js';
 
 /**
  * Starts a run: one put of its head, if absent. With a key the run id is a function of workflow and key, so the same
@@ -76,6 +39,9 @@ export async function startUnderOwnKey(
 }
 
 async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
+  const debounce = deps.app.workflows.get(request.workflow)?.flowControl?.debounce;
+  if (debounce !== undefined)
+    return (await loadLimitedStart()).startDebounced(deps, request, debounce, { runId, sentDigest });
   const known = request.key === undefined ? undefined : await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
   const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
@@ -85,9 +51,23 @@ async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDi
   return { runId, deduplicated: false };
 }
 
-/** Puts the head of a run, in its lane if it has one. Returns the head that exists if it was put before. */
+/** Returns true if the head is put together with its place among others. */
+export function isLimited({ app }: Pick<Deps, 'app'>, { workflow, lane }: RunHead): boolean {
+  return lane !== undefined || app.workflows.get(workflow)?.flowControl?.throttle !== undefined;
+}
+
+/** @throws EngineError `INPUT_INVALID` if starts of the workflow are debounced: they have no id and no signal */
+export function checkNotDebounced({ app }: Pick<Deps, 'app'>, workflow: string): void {
+  if (app.workflows.get(workflow)?.flowControl?.debounce !== undefined)
+    throw new EngineError(
+      'INPUT_INVALID',
+      `starts of workflow "${workflow}" are debounced: they take no id and no signal`,
+    );
+}
+
+/** Puts the head of a run, with its place among others if its start is limited. Returns the head that exists if it was put before. */
 export async function createRun(deps: Deps, head: RunHead): Promise<RunHead | undefined> {
-  if (head.lane !== undefined) return (await loadLanes()).createInLane(deps, head);
+  if (isLimited(deps, head)) return (await loadLimitedStart()).createLimited(deps, head);
   const { created, head: found } = await deps.store.heads.create(head, deps.random.hex(16));
   return created ? undefined : found;
 }
@@ -102,6 +82,7 @@ export async function startOrSignal(
   request: StartRequest & { readonly key: string; readonly signal: SignalRequest },
 ): Promise<StartedRun> {
   checkKey(request.key);
+  checkNotDebounced(deps, request.workflow);
   const runId = deps.tokens.keyedRunId(request.workflow, request.key);
   const sentDigest = startDigest(deps, request);
   const signal = signalRecord(deps, runId, request.signal);
@@ -120,7 +101,7 @@ export async function startOrSignal(
 }
 
 async function createWithSignal(deps: Deps, head: RunHead, signal: InboxRecord): Promise<RunHead | undefined> {
-  if (head.lane !== undefined) return (await loadLanes()).createInLane(deps, head, { signal });
+  if (isLimited(deps, head)) return (await loadLimitedStart()).createLimited(deps, head, { signal });
   const { created, head: found } = await deps.store.heads.createWithSignal(head, deps.random.hex(16), signal);
   return created ? undefined : found;
 }
@@ -136,164 +117,6 @@ function startDigest(deps: Deps, request: StartRequest): string {
   return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
 }
 
-/** @throws EngineError `KEY_REUSED` if the existing run was started with other content, as far as that is known */
-function sameStart({ runId, sentDigest: known }: RunHead, sentDigest: string | undefined): StartedRun {
-  if (known !== undefined && sentDigest !== undefined && known !== sentDigest)
-    throw new EngineError('KEY_REUSED', 'the key was used before to start with another input, tags, delay or timeout', {
-      details: { runId, usedDigest: known, sentDigest },
-    });
-  return { runId, deduplicated: true };
-}
-
-/** Creates the head of a run that is about to be put. @throws EngineError like startRun */
-export async function newHead(
-  deps: Deps,
-  request: StartRequest &
-    Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId'>>,
-): Promise<RunHead> {
-  const workflow = deps.app.workflows.get(request.workflow);
-  if (workflow === undefined) {
-    const known = [...deps.app.workflows.keys()].join(', ') || 'none';
-    throw new EngineError(
-      'WORKFLOW_NOT_FOUND',
-      `no workflow is named "${request.workflow}"; known workflows: ${known}`,
-    );
-  }
-  const input = await validInput(deps, workflow, request.input);
-  const { id, key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
-  const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
-  if (tags !== undefined) checkTags(tags);
-  const nowMs = deps.clock.nowMs();
-  const startAtMs = request.delayMs === undefined ? undefined : nowMs + checkDelay(request.delayMs);
-  return {
-    runId: request.runId,
-    workflow: workflow.name,
-    version: workflow.version,
-    status: 'running',
-    ...defined({ input }),
-    seed: deps.random.hex(16),
-    createdAtMs: nowMs,
-    ...defined({
-      id,
-      key,
-      sentDigest,
-      afterRunId,
-      lane: concurrencyKey === undefined ? undefined : { key: concurrencyKey },
-      startAtMs,
-      deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),
-      parent,
-      previousRunId,
-      tags,
-    }),
-    inboxCount: 0,
-    dueSeq: 0,
-    blocks: 0,
-    ...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),
-    // Guards the first wake.
-    dueAtMs: startAtMs ?? nowMs,
-  };
-}
-
-/** @throws EngineError `INPUT_INVALID` */
-function concurrencyKeyOf(
-  { name, concurrency }: AnyWorkflow,
-  input: JsonValue | undefined,
-  given: string | undefined,
-): string | undefined {
-  if (concurrency !== undefined && given !== undefined)
-    throw new EngineError('INPUT_INVALID', `workflow "${name}" computes its concurrency keys: a start takes none`);
-  const key = concurrency === undefined ? given : concurrency.key(input);
-  if (key !== undefined) checkName(key, 'a concurrency key', { maxBytes: idempotencyKeyMaxBytes });
-  return key;
-}
-
-function deadline(startAtMs: EpochMs, timeoutMs: number): EpochMs {
-  if (Number.isFinite(timeoutMs) && timeoutMs > 0) return startAtMs + timeoutMs;
-  throw new EngineError('INPUT_INVALID', `the timeout of a run must be more than 0 ms, got ${timeoutMs}`);
-}
-
-function checkDelay(delayMs: number): number {
-  if (Number.isFinite(delayMs) && delayMs >= 0 && delayMs <= startDelayMaxMs) return delayMs;
-  throw new EngineError(
-    'INPUT_INVALID',
-    `the delay of a start must be from 0 to ${startDelayMaxMs} ms, got ${delayMs}`,
-  );
-}
-
-function checkTags(tags: Readonly<Record<string, string>>): void {
-  const entries = Object.entries(tags);
-  if (entries.length > tagsMax)
-    throw new EngineError('INPUT_INVALID', `there are at most ${tagsMax} tags, got ${entries.length}`);
-  for (const [name, value] of entries) {
-    checkName(name, 'the name of a tag', { maxChars: tagNameMaxChars });
-    if (value.length > tagValueMaxChars || !value.isWellFormed())
-      throw new EngineError(
-        'INPUT_INVALID',
-        `the value of the tag "${name}" must be well-formed text of at most ${tagValueMaxChars} characters`,
-      );
-  }
-}
-
 function checkKey(key: string): void {
   checkName(key, 'an idempotency key', { maxBytes: idempotencyKeyMaxBytes });
-}
-
-/**
- * Returns the input as the workflow will see it: the output of its schema, as JSON.
- * @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`
- */
-export async function validInput(
-  deps: Pick<Deps, 'delay'>,
-  workflow: AnyWorkflow,
-  given: JsonValue | undefined,
-): Promise<JsonValue | undefined> {
-  const input = workflow.input === undefined ? given : await parseInput(deps, workflow, workflow.input, given);
-  if (input === undefined) return undefined;
-  checkJsonBytes('the input is', jsonBytes(input));
-  return input;
-}
-
-async function parseInput(
-  deps: Pick<Deps, 'delay'>,
-  workflow: AnyWorkflow,
-  schema: NonNullable<AnyWorkflow['input']>,
-  given: JsonValue | undefined,
-): Promise<JsonValue | undefined> {
-  const answer = validate(schema, given);
-  const validated = answer instanceof Promise ? await inTime(deps, answer) : answer;
-  if (!validated.isValid) {
-    // Only the first few: a large input can be wrong in every part.
-    const issues = validated.issues
-      .slice(0, issuesMax)
-      .map(({ path, message }) => ({ path, message: cutUtf8(message, issueTextBytes) }));
-    const list = textOfIssues(issues);
-    const more = validated.issues.length > issuesMax ? `; and ${validated.issues.length - issuesMax} more` : '';
-    throw new EngineError('INPUT_INVALID', `the input of workflow "${workflow.name}" is not valid: ${list}${more}`, {
-      details: { issues },
-    });
-  }
-  try {
-    return toJson(validated.value);
-  } catch {
-    throw new EngineError(
-      'INPUT_INVALID',
-      `the schema of workflow "${workflow.name}" returned a value that is not JSON`,
-    );
-  }
-}
-
-/** Limits the time of a schema that validates asynchronously; a turn must not wait forever. */
-async function inTime({ delay }: Pick<Deps, 'delay'>, validating: Promise<Validated>): Promise<Validated> {
-  const done = new AbortController();
-  const late = delay(schemaTimeoutMs, done.signal).then((): Validated => {
-    const message = `the schema did not answer within ${schemaTimeoutMs / 1_000} s`;
-    return { isValid: false, issues: [{ path: '', message }] };
-  });
-  try {
-    return await Promise.race([validating, late]);
-  } finally {
-    // An explicit reason: without one an error with a stack is built, which is never used.
-    done.abort('done');
-  }
 }

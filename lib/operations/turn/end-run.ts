@@ -8,9 +8,9 @@ import type { Deps } from '../deps.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
-import { loadRareParts } from './load-rare-parts.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
+import { tellNextInLane } from './tell-next-in-lane.js';
 
 /** Loads what a run that continues as a new one needs; few runs do. */
 export const loadNextRun = lazy(() => import('./next-run.js'));
@@ -95,7 +95,7 @@ export async function afterEnd(
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const { head } = records;
-  if (head.lane !== undefined) await (await loadRareParts()).tellNextInLane(deps, runId);
+  if (head.lane !== undefined) await tellNextInLane(deps, runId);
   const unpublished = unpublishedOf(deps, records);
   const outbox = unpublished === undefined ? undefined : new Outbox(deps, unpublished, limits);
   const isPublished = (await outbox?.publish()) ?? true;

@@ -2,9 +2,9 @@ import type { RunId } from '../../base/ids.js';
 import { newEvents } from '../../decide/new-events.js';
 import { runTimedOut } from '../../decide/outcome.js';
 import type { RunOutcome } from '../../history/event.js';
-import type { LanePlace, RunHead } from '../../history/records.js';
+import type { LanePlace } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { lanesOf, lastUnderWay } from '../lane.js';
+import { lastUnderWay } from '../lane.js';
 import { askToStop } from '../requests/stop-run.js';
 import { wakeRun, wakeRunAt } from '../wake.js';
 import { commitEnd } from './commit.js';
@@ -41,7 +41,7 @@ export async function waitInLane(pass: PassContext, lane: LanePlace): Promise<bo
       return true;
     }
     const dueAtMs = Math.min(nowMs + (lane.replaces === true ? askMs : lookMs), run.head.deadlineAtMs ?? Infinity);
-    const waiting = await lanesOf(deps).waitBehind(run.head, lane, before.runId, dueAtMs);
+    const waiting = await deps.store.lanes.waitBehind(run.head, lane, before.runId, dueAtMs);
     if (waiting === 'ended') continue;
     if (waiting === 'blocked') await wakeRun(deps, run.head.runId);
     else await wakeRunAt(deps, run.head.runId, dueAtMs);
@@ -70,19 +70,4 @@ async function cancelReplaced(deps: Deps, runId: RunId): Promise<void> {
   } catch (error) {
     deps.log.warn('cancel of a replaced run not sent', { runId, error });
   }
-}
-
-/**
- * Marks the run that waits for this one as due, and wakes it. The head is read again: what a turn has read of it may be
- * older than the end of the run. Keeps L4 (lane.ts).
- */
-export async function tellNextInLane(deps: Deps, runId: RunId): Promise<void> {
-  const next = nextOf(await deps.store.heads.read(runId));
-  if (next === undefined) return;
-  await lanesOf(deps).markDue(next, deps.clock.nowMs());
-  await wakeRun(deps, next);
-}
-
-function nextOf(head: RunHead | undefined): RunId | undefined {
-  return head?.lane?.nextRunId;
 }

@@ -8,7 +8,7 @@ import type { InboxRecord, RunHead, RunRecords } from '../../history/records.js'
 import type { RunState } from '../../history/run-state.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
-import { validInput } from '../requests/start-run.js';
+import { validInput } from '../requests/new-head.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun } from '../wake.js';
 import { whileThereIsTime } from './release-markers.js';

@@ -17,7 +17,7 @@ import { parentGone } from './release-markers.js';
 import { loadRareParts } from './load-rare-parts.js';
 import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
-import { keepWarm, restBehind, restQuietly, restUntil, yieldTurn } from './rest.js';
+import { keepWarm, restBehind, restForStart, restQuietly, restUntil, yieldTurn } from './rest.js';
 
 /** Most requests recorded in one commit; more go into the next. */
 const requestsPerCommit = 300;
@@ -75,6 +75,7 @@ export class Pass {
     const stop = run.isNew ? await this.#stopOfParent() : undefined;
     if (stop !== undefined) return commitEnd(this.#pass, this.#newEvents(), stop);
     if (run.isNew && head.startAtMs !== undefined && nowMs < head.startAtMs) return this.#waitForStart(head.startAtMs);
+    if (run.isNew && head.debounce !== undefined && !(await this.#closeDebounce())) return false;
     if (pausedUntilMs(run, nowMs) !== undefined) return this.#pause();
     if (workflow === undefined) return this.#park(workflowMissing(head.workflow));
 
@@ -85,6 +86,11 @@ export class Pass {
     } finally {
       await this.#pass.effects.allEnd('outside');
     }
+  }
+
+  async #closeDebounce(): Promise<boolean> {
+    const { closeDebounce } = await loadRareParts();
+    return closeDebounce(this.#pass);
   }
 
   async #nextLookAtMs(): Promise<EpochMs | undefined> {
@@ -101,7 +107,7 @@ export class Pass {
   async #waitForStart(startAtMs: EpochMs): Promise<boolean> {
     const { run } = this.#pass;
     const cancel = run.requests.find(isCancel);
-    if (cancel === undefined) return done(restUntil(this.#pass, startAtMs));
+    if (cancel === undefined) return done(restForStart(this.#pass, startAtMs));
     return commitEnd(this.#pass, newEvents(run, [], this.#pass.nowMs()).events, cancelled(cancel));
   }
 

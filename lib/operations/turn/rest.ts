@@ -62,6 +62,12 @@ export async function restUntil(
   await clearAllMarkers(pass);
 }
 
+/** Waits until a delayed start is due. */
+export async function restForStart(pass: PassContext, startAtMs: EpochMs): Promise<void> {
+  await restUntil(pass, startAtMs);
+  await wakeRunAt(pass.deps, pass.run.head.runId, startAtMs);
+}
+
 /** Waits for another run to end. Whatever comes meanwhile waits, including the deadline and a terminate. */
 export async function restBehind(pass: PassContext, lookAtMs: EpochMs): Promise<void> {
   await restUntil(pass, lookAtMs, Infinity);

@@ -7,7 +7,8 @@ import type { StartChild } from '../../replay/command.js';
 import type { RunHead, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
-import { createRun, newHead } from '../requests/start-run.js';
+import { newHead } from '../requests/new-head.js';
+import { createRun } from '../requests/start-run.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import { wakeRun } from '../wake.js';
 
@@ -61,7 +62,7 @@ export async function startChild(
   try {
     await persist(() => createRun(deps, head));
   } catch (error) {
-    if (!hasCode(error, 'CONCURRENCY_KEY_BUSY')) throw error;
+    if (!hasCode(error, 'CONCURRENCY_KEY_BUSY') && !hasCode(error, 'START_THROTTLED')) throw error;
     return refused(deps, { parent, command, token }, persist, error);
   }
   // Also for an existing child: the process that put it may have died before its wake.

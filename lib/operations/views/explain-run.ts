@@ -10,6 +10,7 @@ export type RunExplanation = Pick<
   | 'status'
   | 'blocked'
   | 'pausedUntilMs'
+  | 'concurrencyKey'
   | 'afterRunId'
   | 'startAtMs'
   | 'deadlineAtMs'
@@ -21,7 +22,7 @@ export type RunExplanation = Pick<
 /** @throws EngineError `RUN_NOT_FOUND` */
 export async function explainRun(deps: Deps, runId: RunId): Promise<RunExplanation> {
   const run = await showRun(deps, runId);
-  const { status, blocked, pausedUntilMs, afterRunId, startAtMs, deadlineAtMs, nextRunId, outcome, waits } = run;
+  const { status, blocked, pausedUntilMs, concurrencyKey, afterRunId, startAtMs, deadlineAtMs, nextRunId, outcome, waits } = run;
   const isYetToStart = startAtMs !== undefined && startAtMs > deps.clock.nowMs();
   return {
     runId,
@@ -29,6 +30,7 @@ export async function explainRun(deps: Deps, runId: RunId): Promise<RunExplanati
     ...defined({
       blocked,
       pausedUntilMs,
+      concurrencyKey,
       afterRunId,
       startAtMs: isYetToStart ? startAtMs : undefined,
       deadlineAtMs,

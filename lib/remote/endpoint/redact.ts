@@ -35,7 +35,10 @@ export function redacted<Kind extends Reply>(
     ...defined({
       error: error === undefined ? undefined : redactError(error, redact, remoteErrorTextBytes),
       note: note === undefined ? undefined : cutUtf8(redact(note), remoteErrorTextBytes),
-      state: state === undefined || (kind !== 'working' && kind !== 'started') ? undefined : cutUtf8(redact(state), remoteStateMaxChars),
+      state:
+        state === undefined || (kind !== 'working' && kind !== 'started')
+          ? undefined
+          : cutUtf8(redact(state), remoteStateMaxChars),
       end: end?.kind === 'failed' ? { ...end, error: redactError(end.error, redact, failureTextBytes) } : undefined,
       questions:
         questions === undefined ? undefined : questions.map((question) => redactQuestion(question, without(secrets))),

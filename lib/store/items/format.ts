@@ -11,8 +11,11 @@ export const itemFormat = 3;
 /** Format of a head with conditions on its start: a version that does not know them would run the code at once. */
 export const headWithConditions = 2;
 
-/** Format of a head with a place in a lane: a version that does not know lanes would neither wait nor tell the next run. */
-export const headInLane = 3;
+/**
+ * Format of a head with a place in a lane, or whose start is debounced: a version that does not know them would begin
+ * the run too early, or would not tell the next run of its end.
+ */
+export const limitedHead = 3;
 
 export const formatAttribute = 'format';
 

@@ -1,5 +1,6 @@
 import type { StoredError } from '../../base/errors.js';
 import type {
+  DebouncedStart,
   FailedTurns,
   LanePlace,
   ParentWait,
@@ -10,7 +11,7 @@ import type {
 } from '../../history/records.js';
 import type { Item } from '../table.js';
 import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formatAttribute, headInLane, headWithConditions } from './format.js';
+import { formatAttribute, limitedHead, headWithConditions } from './format.js';
 import { marker, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
@@ -25,6 +26,11 @@ const lanePlace = fields<LanePlace>({
   afterRunId: optional(named('laneAfterRunId', text)),
   replaces: named('laneReplaces', flag),
   nextRunId: optional(named('laneNextRunId', text)),
+});
+
+const debounce = fields<DebouncedStart>({
+  untilMs: named('debounceUntilMs', number),
+  startId: named('debounceId', text),
 });
 
 const failedTurns = fields<FailedTurns>({
@@ -46,6 +52,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   sentDigest: optional(text),
   afterRunId: optional(text),
   lane: optional(group(lanePlace)),
+  debounce: optional(group(debounce)),
   inputError: optional(payload<StoredError>()),
   deadlineAtMs: optional(number),
   startAtMs: optional(number),
@@ -75,8 +82,8 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError, lane }: RunHead): Record<string, number> {
-  if (lane !== undefined) return { [formatAttribute]: headInLane };
+function formatOf({ afterRunId, inputError, lane, debounce }: RunHead): Record<string, number> {
+  if (lane !== undefined || debounce !== undefined) return { [formatAttribute]: limitedHead };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
@@ -103,5 +110,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'lane'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'lane', 'debounce'] as const),
 );

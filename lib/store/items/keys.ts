@@ -25,6 +25,12 @@ export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partition
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
 /** Key of the pointer to the last run of a lane. */
 export const laneKey = (lane: string): Key => ({ pk: `lane#${lane}`, sk: headSk });
+/** Key of the pointer to the run that debounced starts become. */
+export const debounceKey = (debounce: string): Key => ({ pk: `debounce#${debounce}`, sk: headSk });
+/** Key of what the start with an idempotency key has led to; `runId` is the id that the key stands for. */
+export const knownStartKey = (runId: RunId): Key => ({ pk: `start#${runId}`, sk: headSk });
+/** Key of the state of a throttle. */
+export const throttleKey = (throttle: string): Key => ({ pk: `throttle#${throttle}`, sk: headSk });
 /** Key of the state of a schedule. */
 export const scheduleKey = (name: string): Key => ({ pk: `schedule#${name}`, sk: headSk });
 

@@ -76,6 +76,8 @@ export const itemLimits = {
     laneAfterRunId: id,
     laneReplaces: number,
     laneNextRunId: id,
+    debounceUntilMs: number,
+    debounceId: id,
     failedTurns: number,
     failedTurnCause: word,
     failedTurnAtMs: number,
@@ -150,6 +152,11 @@ export const itemLimits = {
   name: { ...common, runId: id, generation: number },
   /** Pointer to the last run of a lane. */
   lane: { ...common, runId: id, generation: number },
+  /** Pointer to the run that debounced starts become. */
+  debounce: { ...common, runId: id, generation: number },
+  /** What a start with an idempotency key has led to. */
+  start: { ...common, runId: id, sentDigest: text(64) },
+  throttle: { ...common, startsAtMs: text(2 * KiB), generation: number },
   /** Proof of a sender that was taken. */
   proof: { ...common, use: text(64), untilMs: number, expiresAtS: number },
   schedule: {
@@ -197,6 +204,9 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   }
   if (pk.startsWith('name#')) return 'name';
   if (pk.startsWith('lane#')) return 'lane';
+  if (pk.startsWith('debounce#')) return 'debounce';
+  if (pk.startsWith('start#')) return 'start';
+  if (pk.startsWith('throttle#')) return 'throttle';
   if (pk.startsWith('proof#')) return 'proof';
   if (pk.startsWith('schedule#')) return 'schedule';
   if (pk.startsWith('server#')) return 'server';

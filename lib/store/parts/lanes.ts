@@ -1,37 +1,12 @@
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
-import type { InboxRecord, Lane, LanePlace, RunHead } from '../../history/records.js';
-import {
-  generationIs,
-  hasNotEnded,
-  itemAbsent,
-  itemExists,
-  markerNotNewerThan,
-  noBlockSince,
-  statusIs,
-} from '../conditions.js';
+import type { LanePlace, RunHead } from '../../history/records.js';
+import { hasNotEnded, itemExists, markerNotNewerThan, noBlockSince, statusIs } from '../conditions.js';
 import { toCommit } from '../items/commit.js';
-import { failureAttributes, headFields, headItem, toHead } from '../items/head.js';
-import { inboxItem } from '../items/inbox.js';
+import { failureAttributes, headFields } from '../items/head.js';
 import { marker } from '../items/indexes.js';
-import { commitKey, headKey, laneKey, runNameKey } from '../items/keys.js';
-import { runNameFields, toRunName } from '../items/run-name.js';
-import type { Key, Table, Update } from '../table.js';
-
-/** A pointer to a run as it was read: a lane, or an id of a caller. Generation 0: it did not exist. */
-interface PointerAsRead {
-  readonly key: string;
-  readonly generation: number;
-}
-
-/** What is written with the head of a run that is put into a lane. */
-export interface PlaceInLane {
-  readonly lane: PointerAsRead;
-  /** The caller's id of the run. */
-  readonly name?: PointerAsRead;
-  /** The first signal. */
-  readonly signal?: InboxRecord;
-}
+import { commitKey, headKey } from '../items/keys.js';
+import type { Table } from '../table.js';
 
 /** Lanes: runs of one workflow with the same concurrency key, each of which waits for the one before. */
 export class Lanes {
@@ -39,36 +14,6 @@ export class Lanes {
 
   constructor(table: Table) {
     this.#table = table;
-  }
-
-  async read(lane: string): Promise<Lane | undefined> {
-    const item = await this.#table.get(laneKey(lane));
-    return item === undefined ? undefined : toRunName(item);
-  }
-
-  /**
-   * Puts the head of a run and makes it the last one of its lane, both or neither: so the runs of a lane have an order,
-   * and each knows the one before. `moved`: another run was put first. A head that exists is returned.
-   */
-  async createRun(head: RunHead, writerId: string, place: PlaceInLane): Promise<'created' | 'moved' | RunHead> {
-    const { lane, name, signal } = place;
-    const { runId } = head;
-    const result = await this.#table.transact([
-      {
-        kind: 'put',
-        item: headItem(signal === undefined ? head : { ...head, inboxCount: 1 }, writerId),
-        conditions: [itemAbsent],
-      },
-      pointTo(runId, laneKey(lane.key), lane.generation),
-      ...(name === undefined ? [] : [pointTo(runId, runNameKey(name.key), name.generation)]),
-      ...(signal === undefined
-        ? []
-        : [{ kind: 'put', item: inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] } as const]),
-    ]);
-    if (result.ok) return 'created';
-    const old = result.refused[0]?.old;
-    if (old === undefined) return 'moved';
-    return old['writerId'] === writerId ? 'created' : toHead(old);
   }
 
   /** Returns whether the log of a run begins with the start of its code. */
@@ -117,13 +62,4 @@ export class Lanes {
       conditions: [itemExists, statusIs('running')],
     });
   }
-}
-
-function pointTo(runId: RunId, key: Key, generation: number): Update {
-  return {
-    kind: 'update',
-    key,
-    set: runNameFields.write({ runId, generation: generation + 1 }),
-    conditions: [generation === 0 ? itemAbsent : generationIs(generation)],
-  };
 }

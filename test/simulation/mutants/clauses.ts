@@ -54,8 +54,8 @@ export const clausesMutants: readonly Mutant[] = [
     file: 'lib/operations/turn/start-child.ts',
     edits: [
       {
-        find: 'settleInTime(deps, { runId: parent.runId, waitId }, settlement)',
-        replace: 'deps.store.tokens.settle(parent.runId, waitId, settlement)',
+        find: 'settleInTime(deps, { runId, waitId: token.waitId }, settlement)',
+        replace: 'deps.store.tokens.settle(runId, token.waitId, settlement)',
       },
     ],
     caughtBy: testsIn('test/engine/deadlines.test.ts', `${late} whose input is refused`),

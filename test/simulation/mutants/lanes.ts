@@ -1,4 +1,4 @@
-import { type Mutant, rules, storePart } from './mutant.js';
+import { type Mutant, rules, storePart, testsIn } from './mutant.js';
 
 const mutant = (name: string, rule: string, file: string, find: string, replace: string, test: string): Mutant => ({
   name: `lanes-${name}`,
@@ -8,17 +8,25 @@ const mutant = (name: string, rule: string, file: string, find: string, replace:
   caughtBy: rules('lanes', test),
 });
 
+const debounced = (name: string, rule: string, file: string, find: string, replace: string, test: string): Mutant => ({
+  name: `debounce-${name}`,
+  rule,
+  file,
+  edits: [{ find, replace }],
+  caughtBy: testsIn('test/engine/limited-starts.test.ts', `debounced starts (EN-31) ${test}`),
+});
+
 const lane = 'lib/operations/lane.ts';
 const laneTurn = 'lib/operations/turn/lane-turn.ts';
-const startInLane = 'lib/operations/requests/start-in-lane.ts';
+const limitedStart = 'lib/operations/requests/limited-start.ts';
 
 export const lanesMutants: readonly Mutant[] = [
   mutant(
     'pointer-as-it-is',
     'L1: a run is put at the end of its lane only if the lane is as it was read',
-    storePart('lanes'),
-    'conditions: [generation === 0 ? itemAbsent : generationIs(generation)],',
-    'conditions: [],',
+    storePart('limited-starts'),
+    'return [generation === 0 ? itemAbsent : generationIs(generation)];',
+    'return generation < 0 ? [itemAbsent, generationIs(generation)] : [];',
     'L1 two starts at once have one order',
   ),
   mutant(
@@ -89,15 +97,15 @@ export const lanesMutants: readonly Mutant[] = [
     'next-not-told',
     'L4: the end of a run wakes the next one',
     'lib/operations/turn/end-run.ts',
-    'if (head.lane !== undefined) await (await loadRareParts()).tellNextInLane(deps, runId);',
+    'if (head.lane !== undefined) await tellNextInLane(deps, runId);',
     '',
     'L4 the end of a run wakes the next one',
   ),
   mutant(
     'next-not-marked',
     'L4: the next run is due before it is woken',
-    laneTurn,
-    'await lanesOf(deps).markDue(next, deps.clock.nowMs());',
+    'lib/operations/turn/tell-next-in-lane.ts',
+    'await deps.store.lanes.markDue(next, deps.clock.nowMs());',
     '',
     'L4 a sweep brings the next run back',
   ),
@@ -120,15 +128,15 @@ export const lanesMutants: readonly Mutant[] = [
   mutant(
     'busy-accepts',
     'L6: a start is refused while a run is under way',
-    startInLane,
-    "if (last !== undefined && whenBusy === 'refuse') {",
-    "if (last !== undefined && whenBusy === 'refuse' && deps === undefined) {",
+    limitedStart,
+    "if (last !== undefined && whenBusy === 'refuse')",
+    "if (last !== undefined && whenBusy === 'refuse' && last.seed === '')",
     'L6 a start is refused while a run is under way',
   ),
   mutant(
     'busy-with-itself',
     'L6: a start that was accepted before is found',
-    startInLane,
+    limitedStart,
     'if (known !== undefined) return known;',
     '',
     'L6 a start that was accepted before is found',
@@ -145,8 +153,40 @@ export const lanesMutants: readonly Mutant[] = [
     'old-format',
     'L8: a version that does not know lanes does not read such a head',
     'lib/store/items/head.ts',
-    'if (lane !== undefined) return { [formatAttribute]: headInLane };',
+    'if (lane !== undefined || debounce !== undefined) return { [formatAttribute]: limitedHead };',
     '',
     'L8 a version that does not know lanes',
+  ),
+  debounced(
+    'begins-unclosed',
+    'B3: a run begins only after it was closed to later starts',
+    'lib/operations/turn/pass.ts',
+    'if (run.isNew && head.debounce !== undefined && !(await this.#closeDebounce())) return false;',
+    '',
+    'reach the run that is about to begin',
+  ),
+  debounced(
+    'closed-blindly',
+    'B3: a run begins with the input of the last start',
+    storePart('limited-starts'),
+    'conditions: [itemExists, lastStartIs(startId)],',
+    'conditions: startId === "" ? [lastStartIs(startId)] : [itemExists],',
+    'reach the run that is about to begin',
+  ),
+  debounced(
+    'replaced-after-begin',
+    'B2: a start does not change a run that has begun',
+    storePart('limited-starts'),
+    "conditions: [itemExists, statusIs('running'), isDebounced],",
+    "conditions: [itemExists, statusIs('running')],",
+    'start another run if the waiting one begins',
+  ),
+  debounced(
+    'key-forgotten',
+    'B2: a repeated start is found, whichever run it has led to',
+    storePart('limited-starts'),
+    'known === undefined ? [update] : [update, putKnown(known, runId)]',
+    '[update]',
+    'are deduplicated by their idempotency keys',
   ),
 ];

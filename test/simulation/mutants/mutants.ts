@@ -390,7 +390,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-without-marker',
     rule: 'a start leaves a marker that guards its wake',
-    file: 'lib/operations/requests/start-run.ts',
+    file: 'lib/operations/requests/new-head.ts',
     edits: [{ find: 'dueAtMs: startAtMs ?? nowMs,', replace: '' }],
     caughtBy: rules('markers', 'start marker'),
   },
@@ -967,7 +967,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'start-tells-nobody',
     rule: 'a run that is started where there is a bus says so from its start',
-    file: 'lib/operations/requests/start-run.ts',
+    file: 'lib/operations/requests/new-head.ts',
     edits: [{ find: '...defined({ publishedSeq: deps.bus === undefined ? undefined : 0 }),', replace: '' }],
     caughtBy: rules('publishing', 'each once'),
   },

@@ -97,7 +97,7 @@ export const namesMutants: readonly Mutant[] = [
   mutant(
     'names-start-digest-ignored',
     'F24: a known key with another content is refused',
-    'lib/operations/requests/start-run.ts',
+    'lib/operations/requests/new-head.ts',
     'if (known !== undefined && sentDigest !== undefined && known !== sentDigest)',
     'if (false)',
     'F24 a key stands for what was sent',
@@ -106,8 +106,8 @@ export const namesMutants: readonly Mutant[] = [
     'names-start-race-not-compared',
     'F24: who loses the put of the head is compared with what is there',
     'lib/operations/requests/start-run.ts',
-    'if (!created) return sameStart(found, sentDigest);',
-    'if (!created) return sameStart(found, undefined);',
+    'if (found !== undefined) return sameStart(found, sentDigest);',
+    'if (found !== undefined) return sameStart(found, undefined);',
     'F24 the second of two starts at once is told',
   ),
   mutant(

@@ -4,8 +4,7 @@ import { expect, test } from 'vitest';
 import { isEngineError } from '../../../lib/base/errors.js';
 import { startRun, type StartRequest } from '../../../lib/operations/requests/start-run.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { headKey } from '../../../lib/store/items/keys.js';
-import type { Write } from '../../../lib/store/table.js';
+import { headItem } from '../../../lib/store/items/head.js';
 
 // Lanes: one test for each rule, since a mutant of the engine lacks one rule.
 
@@ -43,20 +42,15 @@ async function codeOf(answer: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Runs `before` just before the first transaction that fits takes place. */
-function beforeTransaction(
-  { deps }: TestApp,
-  fits: (writes: readonly Write[]) => boolean,
-  before: () => Promise<void>,
-) {
-  const { table } = deps.store;
-  const transact = table.transact.bind(table);
-  table.transact = async (writes) => {
-    if (fits(writes)) {
-      table.transact = transact;
-      await before();
-    }
-    return transact(writes);
+/** Runs `before` just before a run first begins to wait behind another one. */
+function beforeWait({ deps }: TestApp, runId: string, before: () => Promise<void>): void {
+  const { lanes } = deps.store;
+  const waitBehind = lanes.waitBehind.bind(lanes);
+  lanes.waitBehind = async (run, ...rest) => {
+    if (run.runId !== runId) return waitBehind(run, ...rest);
+    lanes.waitBehind = waitBehind;
+    await before();
+    return waitBehind(run, ...rest);
   };
 }
 
@@ -66,13 +60,6 @@ function loseWakes({ deps: { queues } }: TestApp, runId: string): void {
   queues.sendTurn = async (message, dedupId) =>
     message.runId === runId && !dedupId.startsWith('sweep') ? undefined : send(message, dedupId);
 }
-
-const waitsBehind =
-  (runId: string) =>
-  (writes: readonly Write[]): boolean =>
-    writes[0]?.kind === 'update' &&
-    writes[0].key.pk === headKey(runId).pk &&
-    writes[0].set?.['laneAfterRunId'] !== undefined;
 
 test('L1 two starts at once have one order', async () => {
   const { kit, hasBegun } = newApp();
@@ -120,7 +107,7 @@ test('L3 a run does not wait behind one that has ended meanwhile', async () => {
   const { kit, start, end, hasBegun } = newApp();
   const first = await start();
   const { runId } = await startRun(kit.deps, { workflow: 'holds', input: {} });
-  beforeTransaction(kit, waitsBehind(runId), () => end(first));
+  beforeWait(kit, runId, () => end(first));
   await kit.pass({ minutes: 2 });
   expect(await hasBegun(runId)).toBe(true);
 });
@@ -136,7 +123,7 @@ test('L3 a run that has ended does not take the place of the one behind it', asy
   queues.sendTurn = send;
   for (const { runId } of [second, third]) loseWakes(kit, runId);
   // A turn of the second run hangs before it waits; another one ends the run, and the third takes its place.
-  beforeTransaction(kit, waitsBehind(second.runId), async () => {
+  beforeWait(kit, second.runId, async () => {
     await kit.cancel(second.runId);
     for (const { runId } of [second, third]) await runTurn(kit.deps, { runId }, { remainingMs: () => 60_000 });
   });
@@ -221,5 +208,8 @@ test('L8 a version that does not know lanes does not read the head of a run in o
   await end(first);
   const { nextRunId = '' } = await kit.show(first);
   for (const runId of [first, nextRunId])
-    expect(await kit.deps.store.table.get(headKey(runId))).toMatchObject({ format: 3, concurrencyKey: 'k' });
+    expect(headItem((await kit.deps.store.heads.read(runId))!, 'writer')).toMatchObject({
+      format: 3,
+      concurrencyKey: 'k',
+    });
 });

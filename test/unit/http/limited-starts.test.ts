@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
+import { aClient } from './client.js';
+import { aWorld } from './world.js';
+
+const run = async (): Promise<null> => null;
+const period = { seconds: 10 };
+const workflows = [
+  defineWorkflow({ name: 'any', run: async (ctx) => ctx.signal('done') }),
+  defineWorkflow({ name: 'one', concurrency: { key: () => 'k', whenBusy: 'refuse' }, run }),
+  defineWorkflow({ name: 'few', throttle: { limit: 1, period, whenExceeded: 'refuse' }, run }),
+  defineWorkflow({ name: 'last', debounce: { period }, run }),
+];
+
+function newClient() {
+  const { ask } = aClient(aWorld(workflows));
+  return (body: object) => ask('POST', '/runs', { body });
+}
+
+describe('POST /runs of limited starts', () => {
+  it('takes a concurrency key, and shows it', async () => {
+    const client = aClient(aWorld(workflows));
+    const body = { workflow: 'any', concurrencyKey: 'k' };
+    const [first, second] = [
+      await client.ask('POST', '/runs', { body }),
+      await client.ask('POST', '/runs', { body }),
+    ].map((answer) => (answer.body as { runId: string }).runId);
+    expect((await client.ask('GET', `/runs/${second}`)).body).toMatchObject({
+      concurrencyKey: 'k',
+      afterRunId: first,
+    });
+    expect((await client.ask('GET', `/runs/${second}/why`)).body).toMatchObject({ afterRunId: first });
+  });
+
+  it('answers 409 while a run with the key is under way', async () => {
+    const start = newClient();
+    const { runId } = (await start({ workflow: 'one' })).body as { runId: string };
+    expect(await start({ workflow: 'one' })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'CONCURRENCY_KEY_BUSY', details: { runId, status: 'running' } } },
+    });
+  });
+
+  it('answers 429 and says when to ask again', async () => {
+    const start = newClient();
+    await start({ workflow: 'few' });
+    const refused = await start({ workflow: 'few' });
+    expect(refused).toMatchObject({ status: 429, body: { error: { code: 'START_THROTTLED' } } });
+    expect(refused.headers.get('retry-after')).toBe('10');
+  });
+
+  it('answers 200 for a debounced start', async () => {
+    const start = newClient();
+    const first = await start({ workflow: 'last' });
+    const { runId } = first.body as { runId: string };
+    expect(first.status).toBe(201);
+    expect(await start({ workflow: 'last' })).toMatchObject({ status: 200, body: { runId, debounced: true } });
+  });
+});
