@@ -54,7 +54,7 @@ const mayImport = {
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/replay/**', 'lib/decide', 'lib/tokens/token-keys'],
     ...['lib/store/run-store', 'lib/queue/queue', 'lib/bus/event-bus', 'lib/remote/messenger', 'lib/remote/transport'],
   ],
-  ...useCases('people', [], ['lib/remote/messenger', 'lib/store/parts']),
+  ...useCases('people', [], ['lib/remote/messenger']),
   ...useCases('remote-task', ['people']),
   ...useCases('requests', [], ['lib/inbound']),
   ...useCases('steps', []),

@@ -5,7 +5,6 @@ import type { NoticeLine, Notices } from '../../history/question.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { Delivery } from '../../remote/messenger.js';
-import { QuestionNotices } from '../../store/parts/notices.js';
 import type { Deps } from '../deps.js';
 import { pollAt } from '../wake.js';
 import { messageOf, type ToldToken } from './notice-message.js';
@@ -72,7 +71,7 @@ async function write(deps: Deps, token: ToldToken, notices: Notices): Promise<To
     dueAtMs: noticesDueAtMs(notices, token.deadlineAtMs),
   };
   const { dueAtMs, ...rest } = token;
-  const ok = await new QuestionNotices(deps.store.table).write(token, next);
+  const ok = await deps.store.notices.write(token, next);
   if (!ok) return undefined;
   const { dueAtMs: nextAtMs, ...written } = next;
   return nextAtMs === undefined ? { ...rest, ...written } : { ...rest, ...written, dueAtMs: nextAtMs };

@@ -9,9 +9,6 @@ import { retryAfterMs } from '../http/retry-after.js';
 import { type Delivery, type Messenger, type NoticeMessage, noticeTimeoutMs } from '../messenger.js';
 import { type AwsIdentityProvider, defaultAwsIdentity, SigV4Credentials } from '../auth/sigv4-credentials.js';
 
-/** What is read of an answer: a receiver has nothing to say but its status. */
-const answerMaxBytes = 16 * 1024;
-
 export interface HttpMessengerDeps {
   readonly http: HttpClient;
   readonly clock: Clock;
@@ -34,13 +31,8 @@ export class HttpMessenger implements Messenger {
     try {
       const request =
         receiver.kind === 'webhook' ? await this.#webhook(receiver, message) : await this.#publish(receiver, message);
-      const reply = await this.#deps.http.send({
-        ...request,
-        timeoutMs: noticeTimeoutMs,
-        limits: { replyMaxBytes: answerMaxBytes },
-        // A 2xx counts without its body, which may be huge or endless.
-        enough: () => true,
-      });
+      // A receiver has nothing to say but its status; its body may be huge or endless.
+      const reply = await this.#deps.http.send({ ...request, timeoutMs: noticeTimeoutMs, headOnly: true });
       return this.#deliveryOf(reply);
     } catch (error) {
       return { kind: 'failed', error: toStoredError(error, 'CONFIG_INVALID') };

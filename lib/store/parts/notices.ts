@@ -1,15 +1,14 @@
 import { defined } from '../../base/defined.js';
-import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { Notices } from '../../history/question.js';
 import type { TokenRecord } from '../../history/records.js';
-import { dueStill, notSettled, writerIs } from '../conditions.js';
+import { notSettled, writerIs } from '../conditions.js';
 import { markerAttributes } from '../items/indexes.js';
 import { tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
 
-/** Notices to people about questions. Loaded late: few deployments send any. */
+/** Notices to people about questions. */
 export class QuestionNotices {
   readonly #table: Table;
 
@@ -22,19 +21,14 @@ export class QuestionNotices {
    * is no settlement. The writer id is fresh in each write: of two workers that read the same, one writes.
    */
   async write(
-    { runId, waitId, writerId, dueAtMs }: Pick<TokenRecord, 'writerId' | 'dueAtMs'> & Wait,
+    { runId, waitId, writerId }: Pick<TokenRecord, 'runId' | 'waitId' | 'writerId'>,
     next: { readonly writerId: string; readonly notices: Notices; readonly dueAtMs: EpochMs | undefined },
   ): Promise<boolean> {
     const { ok, token } = await updateToken(this.#table, runId, waitId, {
       set: tokenFields.write(next),
       ...defined({ remove: next.dueAtMs === undefined ? markerAttributes : undefined }),
-      conditions: [notSettled, writerIs(writerId), ...(dueAtMs === undefined ? [] : [dueStill(dueAtMs)])],
+      conditions: [notSettled, writerIs(writerId)],
     });
     return ok || token?.writerId === next.writerId;
   }
-}
-
-interface Wait {
-  readonly runId: RunId;
-  readonly waitId: WaitId;
 }

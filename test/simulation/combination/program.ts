@@ -8,7 +8,7 @@ export type Program =
   | { readonly kind: 'until'; readonly at: number }
   | { readonly kind: 'signal'; readonly name: SignalName; readonly timeout: number }
   | { readonly kind: 'token'; readonly timeout: number }
-  | { readonly kind: 'ask'; readonly timeout: number }
+  | { readonly kind: 'ask'; readonly timeout: number; readonly told: 'nobody' | 'desk' | 'both' }
   | { readonly kind: 'remote'; readonly tool: ToolName; readonly timeout: number; readonly leave: boolean }
   | { readonly kind: 'child'; readonly close: ParentClose; readonly timeout: number }
   | { readonly kind: 'random' }
@@ -196,7 +196,7 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false 
       until: isOutside ? 0 : 2.5,
       signal: 3,
       token: 1.5,
-      ask: 0.5,
+      ask: 1,
       remote: isOutside ? 16 : 4,
       child: hasKids ? 1.5 : 0,
       random: isOutside ? 0 : 0.3,
@@ -213,7 +213,7 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false 
     case 'token':
       return { kind: 'token', timeout: dice.pick([5, 20, 60, 150, 300]) };
     case 'ask':
-      return { kind: 'ask', timeout: dice.pick([20, 150]) };
+      return { kind: 'ask', timeout: dice.pick([20, 150, 400]), told: dice.pick(['nobody', 'desk', 'both'] as const) };
     case 'remote':
       return {
         kind: 'remote',
@@ -417,7 +417,7 @@ export function print(program: Program): string {
     case 'token':
       return `externalToken(timeout ${program.timeout} s)`;
     case 'ask':
-      return `ask(timeout ${program.timeout} s)`;
+      return `ask(timeout ${program.timeout} s${program.told === 'nobody' ? '' : `, told: ${program.told}`})`;
     case 'remote':
       return `remote(${program.tool} ${program.tool === 'never' ? '' : `${tools[program.tool]} s, `}timeout ${program.timeout} s${program.leave ? ', left on cancel' : ''})`;
     case 'child':

@@ -10,6 +10,7 @@ import { namesMutants } from './names.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { peopleMutants } from './people.js';
 import { proofsMutants } from './proofs.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
@@ -48,6 +49,7 @@ export const mutants: readonly Mutant[] = [
   ...lanesMutants,
   ...namesMutants,
   ...remoteMutants,
+  ...peopleMutants,
   ...proofsMutants,
   ...requestsMutants,
   ...patientMutants,
