@@ -28,6 +28,7 @@ const mayImport = {
   'lib/store/memory': ['lib/base', 'lib/store'],
   'lib/queue': ['lib/base', 'lib/sdk'],
   'lib/bus': ['lib/base', 'lib/history', 'lib/sdk'],
+  'lib/tracing': ['lib/base', 'lib/workflow', 'lib/operations/deps', 'lib/operations/trace'],
   'lib/remote': ['lib/base', 'lib/history', 'lib/workflow'],
   'lib/remote/http': ['lib/base'],
   'lib/remote/rpc': ['lib/base', 'lib/remote', 'lib/remote/http'],
@@ -70,10 +71,11 @@ const mayImport = {
   'lib/aws': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/bundle'],
     ...['lib/secrets', 'lib/store/**', 'lib/queue', 'lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http'],
+    'lib/tracing',
   ],
   'lib/local': [
     ...['lib/base', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/store/**', 'lib/queue'],
-    ...['lib/bus', 'lib/secrets', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws'],
+    ...['lib/bus', 'lib/secrets', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws', 'lib/tracing'],
   ],
   'lib/testing': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/process', 'lib/tokens', 'lib/store/**', 'lib/queue', 'lib/bus'],

@@ -51,7 +51,7 @@ export type { A2aMessage, ServerCall } from './workflow/context.js';
 export { answerWith, askPerson } from './workflow/input.js';
 export type { AskPersonOptions } from './workflow/input.js';
 export type { InputHandler } from './workflow/context.js';
-export type { Question } from './history/question.js';
+export type { AddressedQuestion, Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
 // Following remote tasks.
@@ -71,6 +71,7 @@ export type {
   ServerConfig,
   ServerOptions,
 } from './workflow/app.js';
+export type { Tracing, TracingParts, TracingSetup } from './workflow/tracing.js';
 export type { ServerJob, ServerJobs } from './workflow/server-jobs.js';
 export type { ServerLimits } from './workflow/server-limits.js';
 export { secret, secretsManager, ssmParameter } from './workflow/server-auth.js';

@@ -4,6 +4,7 @@ import { createRoutes, type RouteOptions } from '../http/routes.js';
 import type { Deps } from '../operations/deps.js';
 import { type GetDeps, once } from './get-deps.js';
 import { toRequest, toResult } from './http-event.js';
+import { measured } from './measured.js';
 
 export interface ApiOptions extends RouteOptions {
   /**
@@ -24,11 +25,19 @@ export function apiHandler(getDeps: GetDeps, { byAuthorizer, ...options }: ApiOp
   return async (event) => {
     const deps = await getDeps();
     if (served?.deps !== deps) served = serve(deps, byAuthorizer === true ? refuseAll : options);
-    const response = await answer(served, event, byAuthorizer === true && hasPassed(event));
-    if (response.status === 500) deps.metrics?.put('HandlerFailures', 1);
-    return toResult(response);
+    const current = served;
+    return measured(deps, async () => {
+      const response = await answer(current, event, byAuthorizer === true && hasPassed(event));
+      const { status } = response;
+      if (status === 500) deps.metrics?.put('HandlerFailures', 1);
+      if (isRefusal.has(status)) deps.metrics?.put('Refusals', 1, { status: String(status) });
+      return toResult(response);
+    });
   };
 }
+
+/** Statuses of requests that are refused for who sends them. */
+const isRefusal: ReadonlySet<number> = new Set([401, 403, 429]);
 
 async function answer(served: Served, event: APIGatewayProxyEventV2, isLetThrough: boolean): Promise<Response> {
   try {

@@ -14,6 +14,7 @@ import { createDynamoDbClient } from '../store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../store/dynamodb/dynamodb-table.js';
 import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
+import { BufferedSpans } from '../tracing/buffered-spans.js';
 import type { App } from '../workflow/app.js';
 import type { Env } from '../topology/env.js';
 import { createPayloadCipher } from './keys.js';
@@ -29,6 +30,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const log = createLog({ level: env.logLevel });
   const table = new DynamoDbTable({ client: createDynamoDbClient(), tableName: env.table, ...system });
   const readSecret = (name: string): string | undefined => process.env[name];
+  const metrics = createMetrics({ table: env.table, version: env.version, clock: system.clock });
   const { dueShards } = env;
   const http = lazyHttpClient();
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
@@ -58,9 +60,11 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       ...system,
       states: store.servers,
       log,
+      metrics,
     }),
     ...defined({ bus: env.eventBus === undefined ? undefined : lazyEventBridge({ ...system, bus: env.eventBus }) }),
-    metrics: createMetrics({ table: env.table, version: env.version, clock: system.clock }),
+    metrics,
+    ...defined({ spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }) }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
   };
 }

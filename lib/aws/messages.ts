@@ -57,7 +57,7 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPoll({ runId, waitId, server, dueAtMs, hop }: JsonObject): PollMessage | undefined {
+function toPoll({ runId, waitId, server, dueAtMs, hop, traceparent }: JsonObject): PollMessage | undefined {
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
   if (server !== undefined && !isText(server)) return undefined;
@@ -67,7 +67,7 @@ function toPoll({ runId, waitId, server, dueAtMs, hop }: JsonObject): PollMessag
     kind: 'poll',
     runId,
     waitId,
-    ...defined({ server, dueAtMs, hop: knownHop }),
+    ...defined({ server, dueAtMs, hop: knownHop, traceparent: isText(traceparent) ? traceparent : undefined }),
   };
 }
 

@@ -4,6 +4,7 @@ import { pollReserveMs } from '../base/limits.js';
 import type { Deps } from '../operations/deps.js';
 import { handleWork } from '../operations/sweep/handle-work.js';
 import type { GetDeps } from './get-deps.js';
+import { measured } from './measured.js';
 import { parseWorkMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';
 
@@ -24,7 +25,8 @@ export function pollHandler(getDeps: GetDeps): QueueHandler {
   };
   return async (event, context) => {
     const deps = await getDeps();
-    const done = await Promise.all(event.Records.map((record) => doWork(deps, record, context, limitOf)));
+    const work = () => Promise.all(event.Records.map((record) => doWork(deps, record, context, limitOf)));
+    const done = await measured(deps, work);
     return {
       batchItemFailures: event.Records.filter((_, at) => done[at] !== true).map(({ messageId }) => ({
         itemIdentifier: messageId,

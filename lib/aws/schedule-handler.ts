@@ -1,7 +1,9 @@
 import type { ScheduledEvent } from 'aws-lambda';
 import { fanOutDue } from '../operations/sweep/fan-out-due.js';
 import { tickSchedules } from '../operations/schedules/tick-schedules.js';
+import type { Deps } from '../operations/deps.js';
 import type { GetDeps } from './get-deps.js';
+import { measured } from './measured.js';
 
 export type ScheduleHandler = (event: ScheduledEvent) => Promise<void>;
 
@@ -14,6 +16,10 @@ export function scheduleHandler(getDeps: GetDeps, options: { readonly isAlone?: 
   let atBoot = options.isAlone ?? false;
   return async ({ time }) => {
     const deps = await getDeps();
+    return measured(deps, () => sweep(deps, time));
+  };
+
+  async function sweep(deps: Deps, time: string): Promise<void> {
     const [due, ticks] = await Promise.allSettled([fanOutDue(deps, { atBoot }), tickSchedules(deps)]);
     if (due.status === 'fulfilled') {
       atBoot = false;
@@ -26,5 +32,5 @@ export function scheduleHandler(getDeps: GetDeps, options: { readonly isAlone?: 
     const { wakes, polls, steps } = due.value;
     const { started } = ticks.value;
     if (wakes + polls + steps + started > 0) deps.log.info('swept', { wakes, polls, steps, started });
-  };
+  }
 }

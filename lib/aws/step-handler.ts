@@ -3,6 +3,7 @@ import type { Deps } from '../operations/deps.js';
 import { makeRemoteStart } from '../operations/remote-task/make-remote-start.js';
 import { runLongStep } from '../operations/steps/run-long-step.js';
 import type { GetDeps } from './get-deps.js';
+import { measured } from './measured.js';
 import { parseStartMessage, parseStepMessage } from './messages.js';
 import type { InvocationContext, QueueHandler } from './turn-handler.js';
 
@@ -14,7 +15,8 @@ import type { InvocationContext, QueueHandler } from './turn-handler.js';
 export function stepHandler(getDeps: GetDeps): QueueHandler {
   return async (event, context) => {
     const deps = await getDeps();
-    const done = await Promise.all(event.Records.map((record) => runFor(deps, record, context)));
+    const work = () => Promise.all(event.Records.map((record) => runFor(deps, record, context)));
+    const done = await measured(deps, work);
     return {
       batchItemFailures: event.Records.filter((_, at) => done[at] !== true).map(({ messageId }) => ({
         itemIdentifier: messageId,

@@ -3,6 +3,7 @@ import type { Deps } from '../operations/deps.js';
 import { runTurn } from '../operations/turn/run-turn.js';
 import { oneTurnFor } from '../queue/one-turn.js';
 import type { GetDeps } from './get-deps.js';
+import { measured } from './measured.js';
 import { parseTurnMessage } from './messages.js';
 
 export type InvocationContext = Pick<Context, 'getRemainingTimeInMillis'>;
@@ -15,9 +16,8 @@ export type QueueHandler = (event: SQSEvent, context: InvocationContext) => Prom
 export function turnHandler(getDeps: GetDeps): QueueHandler {
   return async (event, context) => {
     const deps = await getDeps();
-    const failed = await Promise.all(
-      [...groupRecords(event.Records).values()].map((records) => turnFor(deps, records, context)),
-    );
+    const groups = [...groupRecords(event.Records).values()];
+    const failed = await measured(deps, () => Promise.all(groups.map((records) => turnFor(deps, records, context))));
     return { batchItemFailures: failed.flat().map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 }

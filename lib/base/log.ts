@@ -15,3 +15,29 @@ export const silentLog: Log = {
   warn: () => undefined,
   error: () => undefined,
 };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns a log each of whose lines begins with the fields of `context`, which is called for each line. A field of the
+ * caller with the same name gets an underscore at the end of its name. Never throws for a field that cannot be read.
+ */
+export function withContext(log: Log, context: () => Fields): Log {
+  const write =
+    (level: keyof Log): Log['info'] =>
+    (event, fields) => {
+      log[level](event, inContext(context(), fields));
+    };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+function inContext(context: Fields, fields: unknown): Record<string, unknown> {
+  try {
+    if (fields instanceof Error) return { ...context, error: fields };
+    const given = (fields ?? {}) as Fields;
+    const named = Object.entries(given).map(([name, value]) => [name in context ? `${name}_` : name, value] as const);
+    return { ...context, ...Object.fromEntries(named) };
+  } catch {
+    return { ...context, fields: 'cannot be read' };
+  }
+}

@@ -1,5 +1,8 @@
-/** Metrics of the engine. They hold no data of runs, servers or callers. */
-export type MetricName =
+/** Metrics of the engine. They hold no data of runs, servers or callers. docs/operations.md lists them. */
+export type MetricName = PlainMetricName | keyof MetricLabels;
+
+/** Metrics without labels. */
+export type PlainMetricName =
   /**
    * How long the oldest marker that the sweep found had been due. More than a few minutes means that work is not done.
    */
@@ -18,8 +21,41 @@ export type MetricName =
    */
   | 'PushAuthFailures'
   /** 1 for each management request without the right bearer token. */
-  | 'ManagementAuthFailures';
+  | 'ManagementAuthFailures'
+  /** 1 for each commit that was lost to another owner of the run, who had written first. */
+  | 'CommitConflicts';
+
+/**
+ * Metrics with labels, which become dimensions. A label takes one of few values, all of them words or names of ours: of
+ * the configuration, or of the protocol of the engine. Never an id, nor text of a server or caller.
+ */
+export interface MetricLabels {
+  /** Polls of remote tasks that were sent, by server and kind of reply. */
+  readonly Polls: Labels<'server' | 'result'>;
+  /** Pushes of agents and servers that were received, by what became of them. */
+  readonly PushesReceived: Labels<'result'>;
+  /** Replies of a server that broke its protocol. */
+  readonly ProtocolViolations: Labels<'server'>;
+  /** Requests that were refused with 401, 403 or 429, by status. */
+  readonly Refusals: Labels<'status'>;
+  /** Starts of remote tasks that were sent, by server and kind of reply. */
+  readonly RemoteStarts: Labels<'server' | 'result'>;
+  /** Runs that ended, by workflow and how: completed, failed, cancelled, terminated, continued. */
+  readonly RunsEnded: Labels<'workflow' | 'end'>;
+  /** Runs whose first turn began, by workflow. */
+  readonly RunsStarted: Labels<'workflow'>;
+  /** Settlements of waits, by source. */
+  readonly Settlements: Labels<'source'>;
+  /** Attempts of steps that ended, by workflow and result: completed, retried, failed. */
+  readonly StepAttempts: Labels<'workflow' | 'result'>;
+}
+
+export type MetricLabel = 'end' | 'result' | 'server' | 'source' | 'status' | 'workflow';
+type Labels<Name extends MetricLabel> = Readonly<Record<Name, string>>;
 
 export interface Metrics {
-  put(name: MetricName, value: number): void;
+  put(name: PlainMetricName, value: number): void;
+  put<Name extends keyof MetricLabels>(name: Name, value: number, labels: MetricLabels[Name]): void;
+  /** Writes what was gathered. Called at the end of each invocation. Default: everything is written when it is put. */
+  flush?(): void;
 }

@@ -72,6 +72,8 @@ export interface RunHead extends Marker {
   readonly nextRunId?: RunId;
   /** A later run of the same chain, stored by a long walk along it: a short cut that nothing depends on. */
   readonly laterRunId?: RunId;
+  /** W3C trace context in which the run was started: of a caller, or of the wait of its parent. */
+  readonly traceparent?: string;
   /** Tags for lists and search. */
   readonly tags?: Readonly<Record<string, string>>;
   /** Number of accepted requests to the run. */
@@ -149,6 +151,8 @@ export interface TokenRecord extends Marker {
   readonly workerStart?: WorkerStart;
   /** Until when a worker has claimed the search for the task of a lost start whose wait is closed. */
   readonly lookUntilMs?: EpochMs;
+  /** W3C trace context of the run, unless its trace is a function of its id. */
+  readonly traceparent?: string;
   /** When the handle was stored. */
   readonly startedAtMs?: EpochMs;
   /**

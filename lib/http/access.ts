@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
-import type { MetricName, Metrics } from '../base/metrics.js';
+import type { Metrics, PlainMetricName } from '../base/metrics.js';
 
 /** Returns what `check` returns; if it throws, counts the request as refused and rethrows. */
-export function counted<Checked>(metrics: Metrics | undefined, name: MetricName, check: () => Checked): Checked {
+export function counted<Checked>(metrics: Metrics | undefined, name: PlainMetricName, check: () => Checked): Checked {
   try {
     return check();
   } catch (error) {

@@ -4,6 +4,7 @@ import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import { idempotencyKeyMaxBytes, inboundCompleteMaxBytes } from '../base/limits.js';
 import { nameProblem } from '../base/name.js';
+import { knownTraceparent } from '../base/trace-context.js';
 import { awaitOutcome } from '../operations/views/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/views/explain-run.js';
@@ -53,6 +54,7 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
       concurrencyKey: body.concurrencyKey,
       tags: body.tags,
+      traceparent: knownTraceparent(context.req.header('traceparent')),
     }),
   };
   if (body.id !== undefined) {

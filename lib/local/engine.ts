@@ -28,6 +28,7 @@ import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
 import type { Table } from '../store/table.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
+import { BufferedSpans } from '../tracing/buffered-spans.js';
 import type { App } from '../workflow/app.js';
 import { toRequest, toResult } from '../aws/http-event.js';
 import { createGateway, type Invoke } from './api-gateway.js';
@@ -191,7 +192,10 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     tokens,
     queues,
     store,
-    ...defined({ bus }),
+    ...defined({
+      bus,
+      spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }),
+    }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     keySets: new KeySets({ http, clock: system.clock }),
     secrets,

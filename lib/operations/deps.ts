@@ -11,6 +11,7 @@ import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import type { SecretSource } from '../workflow/server-auth.js';
+import type { Spans } from './trace.js';
 import type { WarmRuns } from './warm-runs.js';
 
 /** Values of secrets by reference. */
@@ -57,6 +58,8 @@ export interface Deps {
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;
+  /** Default: no spans. */
+  readonly spans?: Spans;
   /** Runs that this process remembers between turns. Default: none; every turn reads its whole run. */
   readonly warmRuns?: WarmRuns;
 }

@@ -1,9 +1,11 @@
 import type { WaitId } from '../base/ids.js';
+import { withContext } from '../base/log.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import { Execution } from '../replay/execution.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../history/records.js';
 import type { AnyWorkflow } from '../workflow/define-workflow.js';
 import type { Deps } from './deps.js';
+import { lineOfRun } from './line-of-run.js';
 
 /** Records read of a run, indexed by the ids in its events. */
 interface RunToOpen {
@@ -35,7 +37,7 @@ export function openExecution(
     patches: state.patches,
     drain: deps.drain,
     digest: deps.digest,
-    log: deps.log,
+    log: withContext(deps.log, () => lineOfRun(deps.digest, head)),
   });
 }
 

@@ -1,8 +1,9 @@
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
-import type { Settling } from '../store/parts/tokens.js';
+import type { SettleGuard, Settling } from '../store/run-store.js';
 import type { Deps } from './deps.js';
 import { timedOut } from '../decide/worker-start.js';
+import { recordSettlement } from './trace.js';
 
 export interface Settled {
   readonly settled: boolean;
@@ -33,7 +34,7 @@ export async function settleInTime(
   unless?: 'handle' | 'form',
 ): Promise<Settled> {
   for (;;) {
-    const { settled, token } = await deps.store.tokens.settle(runId, waitId, settlement, { kind: 'inTime', unless });
+    const { settled, token } = await settle(deps, { runId, waitId }, settlement, { kind: 'inTime', unless });
     if (settled || !isOverdue(token, settlement.atMs)) return { settled, timedOut: false, token };
     const late = await timeOut(deps, token, settlement.atMs);
     // Another process may have moved the deadline by a heartbeat: then there is time.
@@ -46,11 +47,22 @@ export async function timeOut(deps: Deps, overdue: OverdueToken, atMs: EpochMs):
   const { runId, waitId, deadlineAtMs } = overdue;
   const writerId = deps.random.hex(16);
   const settlement: Settlement = { writerId, atMs, by: 'timeout', outcome: timedOut(overdue) };
-  const { settled, token } = await deps.store.tokens.settle(runId, waitId, settlement, {
-    kind: 'deadlineIs',
-    deadlineAtMs,
-  });
+  const guard = { kind: 'deadlineIs', deadlineAtMs } as const;
+  const { settled, token } = await settle(deps, { runId, waitId }, settlement, guard);
   return { timedOut: settled, token };
+}
+
+/** Settles a wait with one write, counts the settlement and records its span. Every settlement of a wait goes through here. */
+export async function settle(
+  deps: Pick<Deps, 'store' | 'metrics' | 'spans'>,
+  { runId, waitId }: Pick<TokenRecord, 'runId' | 'waitId'>,
+  settlement: Settling,
+  guard?: SettleGuard,
+): Promise<Omit<Settled, 'timedOut'>> {
+  const { settled, token } = await deps.store.tokens.settle(runId, waitId, settlement, guard);
+  if (settled) deps.metrics?.put('Settlements', 1, { source: settlement.by });
+  if (settled && token !== undefined) recordSettlement(deps, token, settlement);
+  return { settled, token };
 }
 
 type OverdueToken = TokenRecord & { readonly deadlineAtMs: EpochMs };

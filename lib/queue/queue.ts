@@ -36,6 +36,8 @@ export interface PollMessage {
    * claim was made for this read alone, by the write that recorded the last one.
    */
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs; readonly isAhead?: true };
+  /** W3C trace context of the push that asked for the read; its span is linked to that. */
+  readonly traceparent?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

@@ -13,6 +13,8 @@ export interface StartRequest {
   readonly request: RemoteRequest;
   /** Idempotency key, the same on every attempt of one call. */
   readonly idempotencyKey: string;
+  /** W3C trace context, sent along as a header, and over MCP in `_meta` too. */
+  readonly traceparent?: string;
   /** Whether the server is told that its questions will be answered. Default false. */
   readonly answersQuestions?: boolean;
   /** Deadline for the answer. Default: 30 s from now. */

@@ -40,7 +40,6 @@ export class DroppedWork {
     this.#all = [...this.#all, ...dropped];
     const { facts, position } = this.#parts;
     if (!position.isLive) return;
-    const { runId, workflow, log } = facts;
-    for (const { kind, name } of dropped) log.warn(warning, { runId, workflow: workflow.name, kind, name });
+    for (const { kind, name } of dropped) facts.log.warn(warning, { kind, name });
   }
 }

@@ -63,7 +63,7 @@ export class Ending {
 
   #failed(error: unknown): RunOutcome {
     const { facts, cancels, position } = this.#parts;
-    const { runId, workflow, log } = facts;
+    const { log } = facts;
     if (error instanceof ContinueAsNew) {
       // Derived from the seed, which is secret: the next run's id may be a task id.
       const nextRunId = facts.digest(`next ${facts.seed}`).slice(0, 32);
@@ -72,8 +72,7 @@ export class Ending {
     const cancelled = cancels.outcomeOf(error);
     if (cancelled !== undefined) return cancelled;
     // The run keeps only the message; the log shows where in the code it was thrown.
-    if (position.isLive && !isEngineError(error))
-      log.warn('workflow failed', { runId, workflow: workflow.name, error });
+    if (position.isLive && !isEngineError(error)) log.warn('workflow failed', { error });
     return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
   }
 

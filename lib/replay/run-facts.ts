@@ -11,5 +11,6 @@ export interface RunFacts {
   readonly start: StartFacts;
   /** Returns the SHA-256 digest in hex. */
   readonly digest: (text: string) => string;
+  /** Each line names the run, its workflow and its trace. */
   readonly log: Log;
 }

@@ -24,7 +24,7 @@ import type { Table } from './table.js';
 
 export type { ListPage } from './parts/lists.js';
 export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
-export type { SettleGuard } from './parts/tokens.js';
+export type { SettleGuard, Settling } from './parts/tokens.js';
 
 /**
  * The protocol's reads and writes in terms of the domain, grouped by subject. Every write that decides anything is

@@ -1,7 +1,7 @@
 // Parts of a deployment, as data: the CDK stack builds them, local mode imitates them.
 
 export { tableIndexes, tableKey } from '../store/table.js';
-import type { MetricName } from '../base/metrics.js';
+import type { MetricLabel, MetricName } from '../base/metrics.js';
 import { stepFunctionTimeoutMs, sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 
 /**
@@ -115,6 +115,25 @@ export const metrics = {
     ManagementAuthFailures: 'Count',
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
+    CommitConflicts: 'Count',
+    Polls: 'Count',
+    PushesReceived: 'Count',
+    ProtocolViolations: 'Count',
+    Refusals: 'Count',
+    RemoteStarts: 'Count',
+    RunsEnded: 'Count',
+    RunsStarted: 'Count',
+    Settlements: 'Count',
+    StepAttempts: 'Count',
+  },
+  /** Dimensions of the labels of a metric, beside the table. */
+  labelDimensions: {
+    end: 'End',
+    result: 'Result',
+    server: 'Server',
+    source: 'Source',
+    status: 'Status',
+    workflow: 'Workflow',
   },
   /** Metrics of one version of a function instead of the whole deployment, and the functions that write them. */
   byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step'] },
@@ -123,6 +142,7 @@ export const metrics = {
   readonly namespace: string;
   readonly dimension: string;
   readonly units: Readonly<Record<MetricName, string>>;
+  readonly labelDimensions: Readonly<Record<MetricLabel, string>>;
   readonly byVersion: Readonly<Partial<Record<MetricName, readonly FunctionName[]>>>;
   readonly versionDimensions: Readonly<Record<'function' | 'version', string>>;
 };

@@ -10,6 +10,7 @@ import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
+import type { Tracing } from './tracing.js';
 
 export { secret } from './server-auth.js';
 
@@ -124,6 +125,8 @@ export interface AppConfig<
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
   /** Whom questions to people (`ctx.ask`, `askPerson`) are sent to. Default: nobody; questions are only listed. */
   readonly people?: People;
+  /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
+  readonly tracing?: Tracing;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -136,6 +139,7 @@ export interface App {
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
   readonly people?: People;
+  readonly tracing?: Tracing;
 }
 
 /**
@@ -163,6 +167,9 @@ export function defineApp<
     workflows.set(workflow.name, workflow);
   }
   const servers = config.servers ?? {};
+  const { tracing } = config;
+  if (tracing !== undefined && typeof tracing !== 'function')
+    throw invalid('tracing must be a function that returns a tracer provider');
   for (const [name, server] of Object.entries(servers)) {
     if (!configName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
@@ -179,7 +186,7 @@ export function defineApp<
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
-    ...defined({ people: toPeople(config.people) }),
+    ...defined({ people: toPeople(config.people), tracing }),
   };
 }
 

@@ -122,7 +122,7 @@ export function toPeople(people: People | undefined): People | undefined {
 }
 
 function problemWithPeople({ receivers, default: byDefault, link }: People): string | undefined {
-  if (typeof receivers !== 'object') return 'receivers must be an object: receivers by name';
+  if (!isObject(receivers)) return 'receivers must be an object: receivers by name';
   for (const [name, receiver] of Object.entries(receivers)) {
     if (!configName.test(name)) return `receivers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`;
     const problem = problemWithReceiver(receiver);
@@ -171,6 +171,10 @@ export function signingKeyOf(secret: string): string | undefined {
 function isHttpUrl(value: string): boolean {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */

@@ -12,6 +12,7 @@ import {
 } from '../../lib/base/limits.js';
 import { silentLog, type Log } from '../../lib/base/log.js';
 import type { JsonValue } from '../../lib/base/json.js';
+import type { MetricName } from '../../lib/base/metrics.js';
 import type { EpochMs } from '../../lib/base/time.js';
 import type { EventBus } from '../../lib/bus/event-bus.js';
 import type { Commit, HistoryEvent, RemoteTaskHandle } from '../../lib/history/event.js';
@@ -661,7 +662,7 @@ export class World {
     const deps: Deps = {
       app: process.app,
       metrics: {
-        put: (name) => {
+        put: (name: MetricName) => {
           if (name === 'NewlyBlockedRuns') this.newlyBlocked[process.app === this.app ? 'app' : 'otherApp'] += 1;
         },
       },

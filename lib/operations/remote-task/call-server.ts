@@ -12,6 +12,7 @@ import type { StartRemoteTask } from '../../replay/command.js';
 import { lostStart } from './look-for-task.js';
 import { recordHandle } from './record-handle.js';
 import { callKeyOf } from '../../replay/call-key.js';
+import { about, sentTraceparent } from '../trace.js';
 import {
   askedAgain,
   failAsAmbiguous,
@@ -22,7 +23,23 @@ import {
 } from './start-attempt.js';
 
 /** Makes the call of a claimed attempt. */
-export async function callServer({ deps, start, target, token }: StartAttempt): Promise<StartReply> {
+export async function callServer(attempt: StartAttempt): Promise<StartReply> {
+  const { deps, start, number } = attempt;
+  const { waitId, server } = start.command;
+  const startMs = deps.clock.nowMs();
+  const reply = await call(attempt);
+  const { runId, traceparent } = start;
+  deps.spans?.record({
+    kind: 'start',
+    run: { runId, traceparent },
+    ...{ waitId, attempt: number, server, result: reply.kind, startMs },
+    endMs: deps.clock.nowMs(),
+    error: 'error' in reply ? reply.error.code : undefined,
+  });
+  return reply;
+}
+
+async function call({ deps, start, number, target, token }: StartAttempt): Promise<StartReply> {
   const { runId, wait, command } = start;
   const { request } = command;
   const { transport } = target;
@@ -32,7 +49,10 @@ export async function callServer({ deps, start, target, token }: StartAttempt): 
       idempotencyKey: callKeyOf(deps, runId, command),
       answersQuestions: command.answersQuestions,
       ...continuationOf(wait, token),
-      ...defined({ untilMs: start.callUntilMs }),
+      ...defined({
+        untilMs: start.callUntilMs,
+        traceparent: sentTraceparent(deps, start, about.start(wait.waitId, number)),
+      }),
     });
   const reply = await transport.adopt?.({ ...request, answersQuestions: command.answersQuestions });
   return (

@@ -1,5 +1,6 @@
 import { startTakeMs, sweepIntervalMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
+import { carriedBy } from '../../base/trace-context.js';
 import { blockedRetryAtMs } from '../../decide/deadline.js';
 import { isWithWorker, longestCallUntilMs, startTimedOut } from '../../decide/worker-start.js';
 import type { RunHead, TokenRecord, WorkerStart } from '../../history/records.js';
@@ -114,6 +115,7 @@ async function makeAttempt(
   const start: RemoteStart = {
     ...{ runId, wait, command, limits, callUntilMs, turnId: writerId, called: new Set() },
     runEndsAtMs: head.deadlineAtMs,
+    traceparent: carriedBy(deps.digest, head),
     persist: persistWithin(deps, limits),
   };
   const leave: Leave = (result, by) => leaveToTurn({ deps, start, head }, result, by);

@@ -10,7 +10,7 @@ import { loadTellPeople } from '../people/load-tell-people.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { pollAt, startNow, wakeRunFor } from '../wake.js';
-import { settlePolled, takePollReply } from './poll-reply.js';
+import { type ClaimedRead, settlePolled, takePollReply } from './poll-reply.js';
 
 /**
  * `stale`: the message is for an earlier due instant of the token, or another worker has it. `held`: its server must
@@ -45,7 +45,10 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   const tried = await whenAdmitted(deps, { server: token.handle.server, purpose: 'read' }, async () => {
     const claimedDueAtMs = message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs;
     if (claimedDueAtMs === undefined) return 'stale';
-    return takePollReply({ deps, message, token, claimedDueAtMs }, await read(deps, token));
+    const startMs = deps.clock.nowMs();
+    const reply = await read(deps, token);
+    recordPoll({ deps, message, token, claimedDueAtMs }, reply, startMs);
+    return takePollReply({ deps, message, token, claimedDueAtMs }, reply);
   });
   if (tried.kind === 'done') return tried.result;
   // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
@@ -84,6 +87,19 @@ async function read(deps: Deps, token: StartedToken): Promise<PollReply> {
     return { kind: 'unreadable', error: toStoredError(error, 'SERVER_NOT_FOUND') };
   }
   return transport.get(token.handle);
+}
+
+function recordPoll({ deps, message, token, claimedDueAtMs }: ClaimedRead, reply: PollReply, startMs: EpochMs): void {
+  const { runId, traceparent, waitId, attempt, handle } = token;
+  deps.spans?.record({
+    kind: 'poll',
+    run: { runId, traceparent },
+    ...{ waitId, attempt, server: handle.server, result: reply.kind, claimedDueAtMs, startMs },
+    hop: message.hop?.count ?? 0,
+    traceparent: message.traceparent,
+    endMs: deps.clock.nowMs(),
+    error: 'error' in reply ? reply.error.code : undefined,
+  });
 }
 
 function isStarted(token: TokenRecord): token is StartedToken {

@@ -7,13 +7,15 @@ import type { OpenRemoteTask } from '../../history/run-state.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import type { Deps } from '../deps.js';
 import type { Persist } from '../persist.js';
-import { newSettlement, settleInTime } from '../settle-in-time.js';
+import { newSettlement, settle, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import type { RemoteTarget } from './remote-target.js';
 
 /** A remote task to be started, and the turn or worker that starts it. */
 export interface RemoteStart {
   readonly runId: RunId;
+  /** Trace context of the run, unless its trace is a function of its id. */
+  readonly traceparent?: string | undefined;
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
   /** Id of this turn, so that its own put is recognised after a lost acknowledgement. */
@@ -81,7 +83,7 @@ export async function settleStart(
   const { waitId } = wait;
   const { token: now } = await persist(() =>
     end.by === 'timeout'
-      ? deps.store.tokens.settle(runId, waitId, settlement)
+      ? settle(deps, { runId, waitId }, settlement)
       : settleInTime(deps, { runId, waitId }, settlement, unless),
   );
   return { token: now ?? token };

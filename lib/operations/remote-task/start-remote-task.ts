@@ -121,7 +121,7 @@ function handOverDueAtMs(deps: Deps, { deadlineAtMs }: OpenRemoteTask): EpochMs 
 }
 
 /** Creates the token, with the turn as its writer until an attempt is claimed. */
-function freshToken(deps: Deps, { runId, wait, command, turnId }: RemoteStart): TokenRecord {
+function freshToken(deps: Deps, { runId, traceparent, wait, command, turnId }: RemoteStart): TokenRecord {
   return {
     runId,
     waitId: wait.waitId,
@@ -131,6 +131,7 @@ function freshToken(deps: Deps, { runId, wait, command, turnId }: RemoteStart): 
     createdAtMs: deps.clock.nowMs(),
     deadlineAtMs: wait.deadlineAtMs,
     ...defined({
+      traceparent,
       onCancel: command.onCancel === 'leave' ? command.onCancel : undefined,
       onTimeout: command.onTimeout === 'leave' ? command.onTimeout : undefined,
       answersQuestions: command.answersQuestions ? true : undefined,

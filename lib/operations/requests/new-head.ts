@@ -39,6 +39,8 @@ export interface StartRequest {
   readonly concurrencyKey?: string;
   /** Shown in lists and filtered by: at most 10, names of at most 64 characters, values of at most 256. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** W3C trace context of the caller, to which the trace of the run belongs. */
+  readonly traceparent?: string;
 }
 
 export interface StartedRun {
@@ -77,7 +79,7 @@ export async function newHead(
     );
   }
   const input = await validInput(deps, workflow, request.input);
-  const { id, key, parent, previousRunId, tags, timeoutMs, sentDigest, afterRunId } = request;
+  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId } = request;
   const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
   if (tags !== undefined) checkTags(tags);
   const nowMs = deps.clock.nowMs();
@@ -100,6 +102,7 @@ export async function newHead(
       deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),
       parent,
       previousRunId,
+      traceparent,
       tags,
     }),
     inboxCount: 0,

@@ -8,6 +8,7 @@ import type { RunId } from '../../base/ids.js';
 import { isJsonObject, type JsonValue, toJson } from '../../base/json.js';
 import { idempotencyKeyMaxBytes, requestIdMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
+import { knownTraceparent } from '../../base/trace-context.js';
 import type { Hook, HookEvent, HookSignal, HookStart } from '../../workflow/hook.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
@@ -61,7 +62,8 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<R
   try {
     const event = eventOf(verified, headers, parse(verified, delivery));
     ({ deliveryId } = event);
-    const received = await reactTo(deps, name, hook, event);
+    const traceparent = knownTraceparent(headerOf(headers, 'traceparent'));
+    const received = await reactTo(deps, { name, hook, traceparent }, event);
     deps.log.info('hook delivered', { hook: name, deliveryId, outcome: received.outcome });
     return received;
   } catch (error) {
@@ -79,7 +81,7 @@ export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<R
 export async function takeDelivery(deps: Deps, name: string, event: HookEvent): Promise<Received> {
   const hook = Object.hasOwn(deps.app.hooks, name) ? deps.app.hooks[name] : undefined;
   if (hook === undefined) throw new EngineError('CONFIG_INVALID', `the app has no hook "${name}"`);
-  return asOurFault(name, () => react(deps, name, hook, event));
+  return asOurFault(name, () => react(deps, { name, hook, traceparent: undefined }, event));
 }
 
 /** @throws EngineError `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` */
@@ -89,10 +91,19 @@ function parse({ scheme }: Verified, { mediaType, body }: Delivery): JsonValue {
   return parseInboundBody(mediaType, body);
 }
 
-async function reactTo(deps: Deps, name: string, hook: Hook, event: HookEvent): Promise<Received> {
+/** A hook that was called. */
+interface Called {
+  readonly name: string;
+  readonly hook: Hook;
+  /** W3C trace context of the sender. */
+  readonly traceparent: string | undefined;
+}
+
+async function reactTo(deps: Deps, called: Called, event: HookEvent): Promise<Received> {
+  const { name, hook } = called;
   const challenge = hook.auth.scheme === 'slack' ? challengeIn(event.body) : undefined;
   if (challenge !== undefined) return { outcome: 'challenged', challenge };
-  return asOurFault(name, () => react(deps, name, hook, event));
+  return asOurFault(name, () => react(deps, called, event));
 }
 
 function challengeIn(body: JsonValue): string | undefined {
@@ -109,11 +120,13 @@ function eventOf({ scheme, deliveryId }: Verified, headers: InboundHeaders, body
   return { headers: Object.fromEntries(shown), body, deliveryId: manner.idIn?.(body) ?? deliveryId };
 }
 
-async function react(deps: Deps, name: string, hook: Hook, event: HookEvent): Promise<Received> {
+async function react(deps: Deps, { name, hook, traceparent }: Called, event: HookEvent): Promise<Received> {
   const key = keyOf(deps, name, event.deliveryId);
   if (hook.start !== undefined) {
     const start = await inTime(deps, hook.start(event));
-    return start === undefined ? { outcome: 'ignored' } : await startFor(deps, hook.workflow.name, key, start);
+    return start === undefined
+      ? { outcome: 'ignored' }
+      : await startFor(deps, { workflow: hook.workflow.name, key, traceparent }, start);
   }
   const signal = await inTime(deps, hook.signal?.(event));
   return signal === undefined ? { outcome: 'ignored' } : await signalFor(deps, hook.workflow.name, key, signal);
@@ -126,10 +139,19 @@ function keyOf(deps: Deps, name: string, deliveryId: string): string {
 }
 
 /** The content under a key is not compared: a deployment between two deliveries may change what is made of them. */
-async function startFor(deps: Deps, workflow: string, ownKey: string, start: HookStart): Promise<Received> {
-  const { input, key = ownKey, tags } = start as HookStart<unknown>;
+async function startFor(
+  deps: Deps,
+  own: { readonly workflow: string; readonly key: string; readonly traceparent: string | undefined },
+  start: HookStart,
+): Promise<Received> {
+  const { input, key = own.key, tags } = start as HookStart<unknown>;
+  const { workflow, traceparent } = own;
   checkName(key, 'an idempotency key', { maxBytes: idempotencyKeyMaxBytes });
-  const request = { workflow, key, ...defined({ input: input === undefined ? undefined : toJson(input), tags }) };
+  const request = {
+    workflow,
+    key,
+    ...defined({ input: input === undefined ? undefined : toJson(input), tags, traceparent }),
+  };
   const { runId, deduplicated } = await startUnderOwnKey(deps, request);
   return { outcome: deduplicated ? 'known' : 'started', runId };
 }

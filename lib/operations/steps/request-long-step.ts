@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { longStepResendMs } from '../../base/limits.js';
-import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
+import type { Traced } from '../../base/trace-context.js';
 import type { OpenLongStep } from '../../history/run-state.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
@@ -14,7 +14,7 @@ import { stepAt } from '../wake.js';
  */
 export async function requestLongStep(
   deps: Deps,
-  runId: RunId,
+  { runId, traceparent }: Traced,
   wait: OpenLongStep,
   persist: Persist,
 ): Promise<TokenRecord> {
@@ -28,7 +28,7 @@ export async function requestLongStep(
     attempt: 1,
     writerId,
     createdAtMs: nowMs,
-    ...defined({ deadlineAtMs }),
+    ...defined({ deadlineAtMs, traceparent }),
     step: { failedAttempts: 0, strikes: 0, sinceMs: nowMs },
     pollErrors: 0,
     dueAtMs,

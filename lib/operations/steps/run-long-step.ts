@@ -7,13 +7,13 @@ import { blockedRetryAtMs } from '../../decide/deadline.js';
 import type { OpenLongStep, OpenWait } from '../../history/run-state.js';
 import type { StepMessage } from '../../queue/queue.js';
 import type { RunStep } from '../../replay/command.js';
-import type { LongStepRecord, Settlement, TokenRecord } from '../../history/records.js';
+import type { LongStepRecord, RunHead, Settlement, TokenRecord } from '../../history/records.js';
 import { askedOfWorker, isPast } from '../../decide/worker-wait.js';
 import { replayForWorker } from '../replay-run.js';
 import type { Deps } from '../deps.js';
 import { interruption } from '../../decide/step-interruption.js';
 import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
-import { newSettlement } from '../settle-in-time.js';
+import { newSettlement, settle } from '../settle-in-time.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { runStep, type StepEvent } from './run-step.js';
 import type { TurnLimits } from '../turn-limits.js';
@@ -130,7 +130,7 @@ async function attend(deps: Deps, token: StepToken, isUnharmed: boolean, limits:
   const error = interruption(command, strikes);
   if (error !== undefined) return settleStep(deps, work, failed(error), { kind: 'dueIs', dueAtMs: token.dueAtMs });
   const begun = { ...token, step: { ...token.step, strikes } };
-  return attempt(deps, { ...work, token: begun }, { ...asked, runEndsAtMs: records.head.deadlineAtMs }, command);
+  return attempt(deps, { ...work, token: begun }, { ...asked, run: records.head }, command);
 }
 
 function isLongStep(wait: OpenWait): wait is OpenLongStep {
@@ -146,7 +146,7 @@ async function putOff(deps: Deps, { runId, waitId, dueAtMs }: StepToken, untilMs
 async function attempt(
   deps: Deps,
   work: StepWork,
-  { requestedAtMs, runEndsAtMs }: OpenLongStep & { readonly runEndsAtMs: EpochMs | undefined },
+  { requestedAtMs, run }: OpenLongStep & { readonly run: RunHead },
   command: RunStep,
 ): Promise<LongStepResult> {
   const { token, persist } = work;
@@ -164,12 +164,12 @@ async function attempt(
   const isClaimed = await persist(() => deps.store.longSteps.claim(runId, waitId, claiming), needsMs);
   if (!isClaimed) return 'stale';
   // The store may have been slow.
-  if (isPast(runEndsAtMs, deps.clock.nowMs())) return 'put off';
+  if (isPast(run.deadlineAtMs, deps.clock.nowMs())) return 'put off';
 
   let reported: JsonValue | undefined;
   const lost = new AbortController();
   const done = new AbortController();
-  const attempted = { runId, step: command, soFar: { requestedAtMs, ...step }, abandon: lost.signal };
+  const attempted = { run, step: command, soFar: { requestedAtMs, ...step }, abandon: lost.signal };
   const working = runStep(deps, attempted, (progress) => {
     reported = progress;
   });
@@ -268,7 +268,7 @@ async function settleStep(
   guard?: SettleGuard,
 ): Promise<LongStepResult> {
   const settlement = newSettlement(deps, end);
-  const { settled } = await persist(() => deps.store.tokens.settle(runId, waitId, settlement, guard));
+  const { settled } = await persist(() => settle(deps, { runId, waitId }, settlement, guard));
   if (!settled) return 'lost';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';

@@ -1,15 +1,17 @@
 import { defined } from '../../base/defined.js';
 import { EngineError, propertyOf, readable, storedError, toStoredError, type StoredError } from '../../base/errors.js';
-import { stepKeyOf, type RunId } from '../../base/ids.js';
+import { stepKeyOf } from '../../base/ids.js';
 import { toJson, type JsonValue } from '../../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../../base/json-limit.js';
 import { payloadMaxBytes } from '../../base/limits.js';
+import { withContext } from '../../base/log.js';
 import type { EpochMs } from '../../base/time.js';
 import { stepRetryDelayMs } from '../../decide/retry.js';
 import type { StepAttemptFailed, StepCompleted, StepFailed } from '../../history/event.js';
 import type { RunStep } from '../../replay/command.js';
 import type { StepContext } from '../../workflow/step-options.js';
 import type { Deps } from '../deps.js';
+import { lineOfRun, type LoggedRun, tracedOf } from '../line-of-run.js';
 
 /** Longest delay of the next attempt that an error can request. */
 export const stepRetryAfterMaxMs = 24 * 3_600_000;
@@ -29,7 +31,7 @@ interface StepSoFar {
 
 /** An attempt of a step to be made. */
 interface StepAttempt {
-  readonly runId: RunId;
+  readonly run: LoggedRun;
   readonly step: RunStep;
   readonly soFar: StepSoFar;
   /** Aborts the attempt when it is no longer waited for. */
@@ -45,7 +47,28 @@ export async function runStep(
   attempted: StepAttempt,
   onReport: (progress: JsonValue) => void = () => undefined,
 ): Promise<StepEvent> {
-  const { runId, soFar, step } = attempted;
+  const startMs = deps.clock.nowMs();
+  const event = await endOf(deps, attempted, onReport);
+  const { run, step } = attempted;
+  const result = results[event.type];
+  deps.metrics?.put('StepAttempts', 1, { workflow: run.workflow, result });
+  const { waitId, attempt } = event;
+  deps.spans?.record({
+    kind: 'step',
+    run: tracedOf(run),
+    ...{ waitId, attempt, result, name: step.name, isLong: step.policy.long },
+    startMs,
+    endMs: event.atMs,
+    error: event.type === 'StepCompleted' ? undefined : event.error.code,
+  });
+  return event;
+}
+
+/** Words of a metric. */
+const results = { StepCompleted: 'completed', StepAttemptFailed: 'retried', StepFailed: 'failed' } as const;
+
+async function endOf(deps: Deps, attempted: StepAttempt, onReport: (progress: JsonValue) => void): Promise<StepEvent> {
+  const { run, soFar, step } = attempted;
   const { waitId } = step;
   const attempt = soFar.failedAttempts + 1;
   let { progress } = soFar;
@@ -69,7 +92,7 @@ export async function runStep(
     const error = thrown instanceof DeadlinePassed ? stepDeadlinePassed(step) : toStepError(step, thrown);
     const retryAtMs = nextAttemptAtMs(deps, attempted, thrown, atMs);
     if (retryAtMs === undefined) return { type: 'StepFailed', atMs, waitId, attempt, error };
-    deps.log.info('step attempt failed', { runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
+    deps.log.info('step attempt failed', { runId: run.runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
     return {
       type: 'StepAttemptFailed',
       atMs,
@@ -114,16 +137,17 @@ function retryAfterOf(deps: Deps, { name }: RunStep, thrown: unknown): number {
 
 async function attemptStep(
   deps: Deps,
-  { runId, soFar, step, abandon }: StepAttempt,
+  { run, soFar, step, abandon }: StepAttempt,
   report: (progress: JsonValue) => void,
 ): Promise<unknown> {
   let timedOut: AbortController | undefined;
   let signal: AbortSignal | undefined;
   const done = new AbortController();
   let lastReportAtMs = deps.clock.nowMs();
-  const idempotencyKey = stepKeyOf(runId, step.waitId);
+  const attempt = soFar.failedAttempts + 1;
+  const idempotencyKey = stepKeyOf(run.runId, step.waitId);
   const context: StepContext = {
-    attempt: soFar.failedAttempts + 1,
+    attempt,
     idempotencyKey,
     subKey: (name) => `${idempotencyKey}/${name}`,
     progress: soFar.progress,
@@ -136,7 +160,12 @@ async function attemptStep(
       timedOut ??= new AbortController();
       return (signal ??= AbortSignal.any([timedOut.signal, abandon]));
     },
-    log: deps.log,
+    log: withContext(deps.log, () => ({
+      ...lineOfRun(deps.digest, run),
+      step: step.name,
+      waitId: step.waitId,
+      attempt,
+    })),
   };
   const work = (async () => step.work(context))();
   const { timeoutMs } = step.policy;

@@ -29,10 +29,9 @@ export function beginStep(pass: PassContext, wait: OpenStep, asked: RunStep): bo
     return true;
   }
   effects.begun(wait, !policy.atMostOnce);
-  const { runId } = run.head;
   pass.carryOut(
     wait,
-    (abandon) => runStep(deps, { runId, step: command, soFar: { ...wait, deadlineAtMs }, abandon }),
+    (abandon) => runStep(deps, { run: run.head, step: command, soFar: { ...wait, deadlineAtMs }, abandon }),
     'step',
   );
   return true;

@@ -1,4 +1,5 @@
 import { answerReserveMs, startReserveMs } from '../../base/limits.js';
+import { carriedBy } from '../../base/trace-context.js';
 import type {
   OpenChild,
   OpenExternal,
@@ -10,7 +11,7 @@ import type {
 import type { Command, StartChild, StartRemoteTask } from '../../replay/command.js';
 import type { Execution } from '../../replay/execution.js';
 import { beginRemoteStart } from '../remote-task/begin-remote-start.js';
-import { newSettlement } from '../settle-in-time.js';
+import { newSettlement, settle } from '../settle-in-time.js';
 import { beginStep } from './begin-step.js';
 import { answerRemote } from '../remote-task/answer-remote.js';
 import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
@@ -63,9 +64,10 @@ function beginLongStep(pass: PassContext, wait: OpenLongStep): true {
   const { waitId, retryNowAtMs } = wait;
   if (run.isSettled(wait) || expire(pass, wait) || isOutsideFull(pass)) return true;
   const { runId } = run.head;
+  const traceparent = carriedBy(deps.digest, run.head);
   if (!run.tokens.has(waitId)) {
     pass.carryOut(wait, async () => {
-      run.noteToken(await requestLongStep(deps, runId, wait, persist));
+      run.noteToken(await requestLongStep(deps, { runId, traceparent }, wait, persist));
       return undefined;
     });
   } else if (retryNowAtMs !== undefined && hastened.get(waitId) !== retryNowAtMs) {
@@ -89,7 +91,8 @@ function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemo
   const { turnId, called } = options;
   pass.carryOut(wait, async () => {
     const { runId, deadlineAtMs: runEndsAtMs } = run.head;
-    const start = { runId, wait, command, turnId, called, limits, runEndsAtMs, persist };
+    const traceparent = carriedBy(deps.digest, run.head);
+    const start = { runId, traceparent, wait, command, turnId, called, limits, runEndsAtMs, persist };
     const { token, attempted, heldUntilMs, isPutOff } = await beginRemoteStart(deps, start);
     if (isPutOff === true) pass.givenUp.add(wait.waitId);
     if (heldUntilMs !== undefined) run.heldUntilMs.set(wait.waitId, heldUntilMs);
@@ -115,7 +118,9 @@ function beginExternal(pass: PassContext, wait: OpenExternal): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
   pass.carryOut(wait, async () => {
-    const { token, issued } = await issueToken(deps, run.head, wait, persist);
+    const { runId, workflow } = run.head;
+    const of = { runId, workflow, traceparent: carriedBy(deps.digest, run.head) };
+    const { token, issued } = await issueToken(deps, of, wait, persist);
     run.noteToken(token);
     return issued;
   });
@@ -143,7 +148,8 @@ function expire(pass: PassContext, wait: MovableWait): boolean {
   pass.carryOut(wait, async () => {
     const settlement = newSettlement(deps, { by: 'timeout', outcome: { kind: 'timed_out' } });
     const options = { kind: 'deadlineIs', deadlineAtMs } as const;
-    const { token } = await persist(() => deps.store.tokens.settle(run.head.runId, waitId, settlement, options));
+    const { runId } = run.head;
+    const { token } = await persist(() => settle(deps, { runId, waitId }, settlement, options));
     run.noteToken(token);
     return undefined;
   });

@@ -3,6 +3,7 @@ import type { HistoryEvent, RunOutcome } from '../../history/event.js';
 import { lifecycleEventsOf } from '../../history/lifecycle-event.js';
 import { isStoreFailure } from '../persist.js';
 import { afterEnd, finishRun } from './end-run.js';
+import { noteCommitted } from './note-committed.js';
 import type { PassContext } from './pass-context.js';
 
 /** Thrown if the turn cannot record its work: the store did not take it while there was time. */
@@ -14,6 +15,7 @@ export async function commit(pass: PassContext, events: readonly HistoryEvent[])
   const seq = run.state.seq + 1;
   const commit = { seq, writerId: deps.random.hex(16), events };
   if (!(await decide(pass, () => deps.store.log.commit(run.head.runId, commit), events))) return false;
+  noteCommitted(deps, run.head, commit, pass.options.trace);
   outbox?.add(lifecycleEventsOf(run.head, run.state, { seq, events }, (waitId) => run.settlementOf(waitId)));
   run.applyCommit(seq, events);
   effects.committed(events, run.state);
@@ -46,6 +48,7 @@ export async function commitEnd(
     const commit = { seq, writerId, events: ending };
     const write = () => deps.store.log.commitEnding(runId, commit, inboxCount, outcome);
     if (!(await decide(pass, write, events))) return false;
+    noteCommitted(deps, run.head, commit, pass.options.trace);
     effects.abandonSteps();
     await finishRun(deps, runId, limits);
     return true;
@@ -59,6 +62,7 @@ export async function commitEnd(
     ...defined({ markAtMs: run.hasStandingMarker() ? undefined : atMs }),
   } as const;
   if (!(await decide(pass, () => deps.store.log.commitEnd(run.head, commit, end), events))) return false;
+  noteCommitted(deps, run.head, commit, pass.options.trace);
   effects.abandonSteps();
   deps.warmRuns?.noteEnded(runId);
   await afterEnd(deps, runId, limits);
@@ -67,14 +71,16 @@ export async function commitEnd(
 
 /** Retries the write of a commit until the store takes or refuses it. @throws GaveUp */
 async function decide(
-  { persist, effects, run }: PassContext,
+  { deps, persist, effects, run }: PassContext,
   write: () => Promise<boolean>,
   events: readonly HistoryEvent[],
 ): Promise<boolean> {
   try {
     const committed = await persist(write);
-    if (!committed) effects.takeBack(events.filter((event) => !run.isOnItem(event)));
-    return committed;
+    if (committed) return true;
+    deps.metrics?.put('CommitConflicts', 1);
+    effects.takeBack(events.filter((event) => !run.isOnItem(event)));
+    return false;
   } catch (error) {
     throw isStoreFailure(error) ? new GaveUp('the store did not take a commit', { cause: error }) : error;
   }

@@ -8,6 +8,7 @@ import type { Deps } from '../deps.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
+import { noteCommitted } from './note-committed.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
 import { tellNextInLane } from './tell-next-in-lane.js';
@@ -66,12 +67,16 @@ async function closeWaits(
 
 async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, seq: number): Promise<boolean> {
   const atMs = deps.clock.nowMs();
-  return deps.store.log.commitEnd(
+  const events = [{ type: 'RunEnded', atMs, status: outcome.status }] as const;
+  const commit = { seq, writerId: deps.random.hex(16), events };
+  const committed = await deps.store.log.commitEnd(
     records.head,
-    { seq, writerId: deps.random.hex(16), events: [{ type: 'RunEnded', atMs, status: outcome.status }] },
+    commit,
     // The closed waits have markers of their own, but this turn has not read them back.
     { outcome, endedAtMs: atMs, seen: { status: 'ending' }, markAtMs: atMs },
   );
+  if (committed) noteCommitted(deps, records.head, commit);
+  return committed;
 }
 
 /**

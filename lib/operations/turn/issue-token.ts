@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { noticesDueAtMs, noticesOf } from '../../decide/notices.js';
+import type { Traced } from '../../base/trace-context.js';
 import type { ExternalWaitIssued } from '../../history/event.js';
 import type { OpenExternal } from '../../history/run-state.js';
 import type { RunHead, TokenRecord } from '../../history/records.js';
@@ -13,7 +14,7 @@ import { pollAt } from '../wake.js';
  */
 export async function issueToken(
   deps: Deps,
-  { runId, workflow }: Pick<RunHead, 'runId' | 'workflow'>,
+  { runId, workflow, traceparent }: Traced & Pick<RunHead, 'workflow'>,
   wait: OpenExternal,
   persist: Persist,
 ): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
@@ -28,7 +29,7 @@ export async function issueToken(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs,
-    ...defined({ deadlineAtMs, form, notices, dueAtMs }),
+    ...defined({ deadlineAtMs, form, notices, dueAtMs, traceparent }),
     pollErrors: 0,
   };
   const { token } = await persist(() => deps.store.tokens.put(fresh));

@@ -3,6 +3,7 @@ import { isEngineError, storedError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { writesInParallel } from '../../base/limits.js';
+import { contextOfRun, toTraceparent } from '../../base/trace-context.js';
 import type { RunOutcome } from '../../history/event.js';
 import type { InboxRecord, RunHead, RunRecords } from '../../history/records.js';
 import type { RunState } from '../../history/run-state.js';
@@ -46,6 +47,7 @@ export async function startNextRun(
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
     ...defined({ id: head.id, key: head.key, tags: head.tags }),
+    traceparent: toTraceparent(contextOfRun(deps.digest, head)),
     // It takes over the place of this one, which has seen that those before it had ended.
     ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,

@@ -9,6 +9,7 @@ import type { TurnLimits } from '../turn-limits.js';
 import type { Effects } from './effects.js';
 import { Outbox } from './outbox.js';
 import type { RunInHand } from './run-in-hand.js';
+import type { TurnTrace } from './turn-trace.js';
 
 /** State that a turn keeps across its passes. */
 export interface TurnOptions {
@@ -19,6 +20,8 @@ export interface TurnOptions {
   readonly effects: Effects;
   /** Starts of steps in the log that no process died of. */
   readonly unharmed?: readonly UnharmedStart[] | undefined;
+  /** Missing if no spans are recorded. */
+  readonly trace?: TurnTrace | undefined;
 }
 
 /** Shared state of the parts of one pass, including what effects leave for the pass. */

@@ -17,6 +17,7 @@ import { PassContext, type TurnOptions } from './pass-context.js';
 import { RunInHand } from './run-in-hand.js';
 import { isStoreFailure, persistWithin, type Persist } from '../persist.js';
 import { isDone, resumeRun } from './resume-run.js';
+import { TurnTrace } from './turn-trace.js';
 import { handOver } from '../wake.js';
 
 /**
@@ -35,8 +36,13 @@ export const passBackoffMaxMs = 1_000;
  */
 export async function runTurn(deps: Deps, message: TurnMessage, limits: TurnLimits): Promise<void> {
   const effects = new Effects();
+  const trace = deps.spans === undefined ? undefined : new TurnTrace(deps);
   try {
-    await runPasses(deps, message, limits, effects);
+    await runPasses(deps, message, { limits, effects, trace });
+    trace?.ended();
+  } catch (error) {
+    trace?.ended(error);
+    throw error;
   } finally {
     effects.abandonSteps();
   }
@@ -45,9 +51,9 @@ export async function runTurn(deps: Deps, message: TurnMessage, limits: TurnLimi
 async function runPasses(
   deps: Deps,
   { runId, news, unharmed }: TurnMessage,
-  limits: TurnLimits,
-  effects: Effects,
+  turn: Pick<TurnOptions, 'limits' | 'effects' | 'trace'>,
 ): Promise<void> {
+  const { limits, effects } = turn;
   const turnId = deps.random.hex(16);
   const called = new Set<string>();
   for (let pass = 0; pass < turnPassesMax; pass++) {
@@ -58,7 +64,7 @@ async function runPasses(
     }
     try {
       if (pass === 0 && (await isOver(deps, runId, news))) return;
-      if (await runPass(deps, runId, { turnId, called, limits, news, effects, unharmed })) return;
+      if (await runPass(deps, runId, { ...turn, turnId, called, news, unharmed })) return;
     } catch (error) {
       const isInHand = error instanceof GaveUp || (isStoreFailure(error) && !effects.isEmpty);
       if (isInHand) return giveUp(deps, runId, effects, error);
@@ -127,6 +133,7 @@ async function runPass(deps: Deps, runId: RunId, options: PassOptions): Promise<
 }
 
 async function goOn(deps: Deps, run: RunInHand, options: TurnOptions): Promise<boolean> {
+  options.trace?.began(run.head, run.state.seq);
   return new Pass(new PassContext(deps, run, options)).run(workflowOf(deps.app, run.head));
 }
 

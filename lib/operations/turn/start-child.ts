@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { type EngineError, hasCode, isEngineError, storedError, toStoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
+import { carriedBy, contextOfSpan, toTraceparent } from '../../base/trace-context.js';
 import type { ChildStarted } from '../../history/event.js';
 import type { OpenChild } from '../../history/run-state.js';
 import type { StartChild } from '../../replay/command.js';
@@ -10,6 +11,7 @@ import type { Persist } from '../persist.js';
 import { newHead } from '../requests/new-head.js';
 import { createRun } from '../requests/start-run.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
+import { about } from '../trace.js';
 import { wakeRun } from '../wake.js';
 
 interface ChildToStart {
@@ -40,7 +42,7 @@ export async function startChild(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs: deps.clock.nowMs(),
-    ...defined({ deadlineAtMs: wait.deadlineAtMs }),
+    ...defined({ deadlineAtMs: wait.deadlineAtMs, traceparent: carriedBy(deps.digest, parent) }),
     child: { runId: wait.childRunId, parentClose: wait.parentClose },
     pollErrors: 0,
   };
@@ -54,6 +56,7 @@ export async function startChild(
       workflow,
       ...defined({ input }),
       parent: { runId: parent.runId, waitId, workflow: parent.workflow },
+      traceparent: toTraceparent(contextOfSpan(deps.digest, parent, about.wait(waitId))),
     });
   } catch (error) {
     if (!isEngineError(error)) throw error;

@@ -98,14 +98,14 @@ export class A2aTransport implements RemoteTaskTransport {
     return undefined;
   }
 
-  async start({ request, idempotencyKey, untilMs }: StartRequest): Promise<StartReply> {
+  async start({ request, idempotencyKey, traceparent, untilMs }: StartRequest): Promise<StartReply> {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
       ...defined({ contextId }),
       parts: partsOf(request),
     };
-    const operation = { kind: 'send', message, idempotencyKey } as const;
+    const operation = { kind: 'send', message, idempotencyKey, ...defined({ traceparent }) } as const;
     const options = { freshConnection: true, patient: untilMs !== undefined };
     return this.#endpoint.converse(
       'SendMessage',

@@ -44,8 +44,8 @@ export function httpJsonCall(
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey, overStream } = operation;
-      const key = { 'idempotency-key': idempotencyKey };
+      const { message, idempotencyKey, traceparent, overStream } = operation;
+      const key = { 'idempotency-key': idempotencyKey, ...defined({ traceparent }) };
       if (overStream !== true) return post('/message:send', sendParams10(message), key);
       return firstEventOf(post('/message:stream', sendParams10(message), { ...key, accept: eventsOrJson }));
     }

@@ -9,6 +9,8 @@ export type A2aOperation =
       readonly kind: 'send';
       readonly message: OutgoingMessage;
       readonly idempotencyKey: string;
+      /** W3C trace context of a start. */
+      readonly traceparent?: string;
       /** Answered by a stream, of which the first event is read. */
       readonly overStream?: true;
     }

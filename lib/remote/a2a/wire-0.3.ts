@@ -1,5 +1,6 @@
 // Requests of A2A 0.3 over JSON-RPC. Pure.
 
+import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
 import { partFor03 } from './normal-form.js';
@@ -24,10 +25,14 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey, overStream } = operation;
+      const { message, idempotencyKey, traceparent, overStream } = operation;
       const [method, accept] =
         overStream === true ? ['message/stream', eventsOrJson] : ['message/send', 'application/json'];
-      return call(method, sendParams(message), { accept, 'idempotency-key': idempotencyKey });
+      return call(method, sendParams(message), {
+        accept,
+        'idempotency-key': idempotencyKey,
+        ...defined({ traceparent }),
+      });
     }
     case 'get':
       return call('tasks/get', { id: operation.taskId, historyLength: historyLengthOf(operation) });

@@ -22,10 +22,14 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey, overStream } = operation;
+      const { message, idempotencyKey, traceparent, overStream } = operation;
       const [method, accept] =
         overStream === true ? ['SendStreamingMessage', eventsOrJson] : ['SendMessage', 'application/json'];
-      return call(method, sendParams10(message), { accept, 'idempotency-key': idempotencyKey });
+      return call(method, sendParams10(message), {
+        accept,
+        'idempotency-key': idempotencyKey,
+        ...defined({ traceparent }),
+      });
     }
     case 'get':
       return call('GetTask', { id: operation.taskId, historyLength: historyLengthOf(operation) });

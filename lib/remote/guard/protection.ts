@@ -26,8 +26,17 @@ export function protectTransports(
       if (known !== undefined) return known;
       const guard = guards.get(server) ?? new ServerGuard(server, effectiveLimits(limitsOf(server)), deps);
       guards.set(server, guard);
-      const made = protectedTransport(transport, guard, deps.clock, (error) => {
-        deps.log.error('client of a remote server failed', { server, error });
+      const made = protectedTransport(transport, guard, {
+        clock: deps.clock,
+        onThrown: (error) => {
+          deps.log.error('client of a remote server failed', { server, error });
+        },
+        onReply: ({ kind, error }, sent) => {
+          if (sent !== undefined) deps.metrics?.put(sent, 1, { server, result: kind });
+          // Says only that there is no such task; by some servers in a way of their own.
+          if (kind === 'missing' || kind === 'gone') return;
+          if (error?.code === 'REMOTE_PROTOCOL_VIOLATION') deps.metrics?.put('ProtocolViolations', 1, { server });
+        },
       });
       kept.set(transport, made);
       return made;
@@ -35,14 +44,25 @@ export function protectTransports(
   };
 }
 
+/** Observers of the calls of one server. */
+interface Watchers {
+  readonly clock: Clock;
+  readonly onThrown: (error: unknown) => void;
+  readonly onReply: (reply: Learned, sent?: 'Polls' | 'RemoteStarts') => void;
+}
+
 function protectedTransport(
   inner: RemoteTaskTransport,
   guard: ServerGuard,
-  clock: Clock,
-  onThrown: (error: unknown) => void,
+  { clock, onThrown, onReply }: Watchers,
 ): RemoteTaskTransport {
-  const learning = async <Reply extends Learned>(ask: () => Promise<Reply>, kind: Reply['kind']): Promise<Reply> => {
+  const learning = async <Reply extends Learned>(
+    ask: () => Promise<Reply>,
+    kind: Reply['kind'],
+    sent?: 'Polls' | 'RemoteStarts',
+  ): Promise<Reply> => {
     const came = await orFailure(ask, kind, onThrown);
+    onReply(came, sent);
     await learn(guard, came);
     return came;
   };
@@ -59,11 +79,11 @@ function protectedTransport(
     start: async (request) => {
       const beganAtMs = clock.nowMs();
       // A client that throws leaves open whether the start was sent.
-      const reply = await learning(() => inner.start(request), 'unknown');
+      const reply = await learning(() => inner.start(request), 'unknown', 'RemoteStarts');
       await learnPace(guard, request, reply, clock.nowMs() - beganAtMs);
       return reply;
     },
-    get: (handle) => learning(() => inner.get(handle), 'unreadable'),
+    get: (handle) => learning(() => inner.get(handle), 'unreadable', 'Polls'),
     cancel: async (handle) => (await putOff(guard)) ?? learning(() => inner.cancel(handle), 'retry'),
     ...defined({
       traits: inner.traits === undefined ? undefined : () => all.traits(),

@@ -3,6 +3,7 @@ import { storedError, type StoredError } from '../../base/errors.js';
 import type { Random } from '../../base/ids.js';
 import { breakerOpenMaxMs, startsWaitMaxMs } from '../../base/limits.js';
 import type { Log } from '../../base/log.js';
+import type { Metrics } from '../../base/metrics.js';
 import { healthy, type ServerHealth } from '../../history/server-health.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { EffectiveLimits } from '../../workflow/server-limits.js';
@@ -59,6 +60,8 @@ export interface GuardDeps {
   readonly random: Random;
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   readonly log: Log;
+  /** Default: no metrics. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /**

@@ -61,22 +61,25 @@ export function toolsList(session: Session, cursor?: string): WireCall {
 }
 
 export function toolsCall(call: ToolCall, asTask: boolean, session: Session): WireCall {
-  const { tool, arguments: args, idempotencyKey } = call;
+  const { tool, arguments: args, idempotencyKey, traceparent } = call;
   const params = {
     name: tool,
     arguments: args,
     ...defined({
       task: asTask ? { ttl: taskTtlMs } : undefined,
-      _meta: idempotencyKey === undefined ? undefined : { 'dev.outwait/idempotencyKey': idempotencyKey },
+      _meta:
+        idempotencyKey === undefined
+          ? undefined
+          : defined({ 'dev.outwait/idempotencyKey': idempotencyKey, traceparent }),
     }),
   };
   const made = sessionCall('tools/call', params, session);
   if (idempotencyKey === undefined) return made;
-  return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey } };
+  return { ...made, headers: { ...made.headers, 'idempotency-key': idempotencyKey, ...defined({ traceparent }) } };
 }
 
 /** Call of a tool; without a key if it only reads. */
-type ToolCall = Pick<ToolStart, 'tool' | 'arguments'> & Partial<Pick<ToolStart, 'idempotencyKey'>>;
+type ToolCall = Pick<ToolStart, 'tool' | 'arguments'> & Partial<Pick<ToolStart, 'idempotencyKey' | 'traceparent'>>;
 
 export function taskCall(
   method: 'tasks/get' | 'tasks/result' | 'tasks/cancel',

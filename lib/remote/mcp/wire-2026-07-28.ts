@@ -70,10 +70,11 @@ export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation
   const made = wireCall('tools/call', tool, params, {
     answersQuestions: answersQuestions ?? false,
     tasks: idempotencyKey !== undefined && call.job === undefined,
-    meta: idempotencyKey === undefined ? {} : { 'dev.outwait/idempotencyKey': idempotencyKey },
+    meta: defined({ 'dev.outwait/idempotencyKey': idempotencyKey, traceparent: call.traceparent }),
   });
   const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-  return { ...made, headers: { ...made.headers, ...key, ...call.paramHeaders } };
+  const trace = defined({ traceparent: call.traceparent });
+  return { ...made, headers: { ...made.headers, ...key, ...trace, ...call.paramHeaders } };
 }
 
 type TaskOf = Pick<RemoteTaskHandle, 'taskId' | 'answersQuestions'>;

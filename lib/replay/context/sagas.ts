@@ -33,7 +33,7 @@ async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: Workflo
       await shielded.step(name, work, options).catch((reason: unknown) => {
         failed.push(name);
         // Logged, since nothing may be awaiting the saga any longer.
-        shielded.log.warn('compensation failed', { runId: shielded.runId, name, error: reason });
+        shielded.log.warn('compensation failed', { name, error: reason });
       });
     }
     if (failed.length === 0) throw error;

@@ -60,6 +60,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   previousRunId: optional(text),
   nextRunId: optional(text),
   laterRunId: optional(text),
+  traceparent: optional(text),
   tags: optional(json<Readonly<Record<string, string>>>()),
   inboxCount: number,
   dueSeq: number,
@@ -110,5 +111,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'lane', 'debounce'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'lane', 'debounce', 'traceparent'] as const),
 );

@@ -28,6 +28,8 @@ const id = text(128);
 const word = text(32);
 /** A name in the configuration of the app: of a workflow, a server, a schedule. */
 const name = text(64);
+/** A W3C `traceparent`, as we write it. */
+const traceparent = text(64);
 /** A number; DynamoDB counts two digits as a byte. */
 const number = 'number';
 
@@ -62,6 +64,7 @@ export const itemLimits = {
     parentWorkflow: name,
     previousRunId: id,
     nextRunId: id,
+    traceparent,
     /** JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
     tags: text(20 * KiB),
     inboxCount: number,
@@ -106,6 +109,7 @@ export const itemLimits = {
     writerId: id,
     createdAtMs: number,
     deadlineAtMs: number,
+    traceparent,
     childRunId: id,
     parentClose: word,
     pollErrors: number,

@@ -117,6 +117,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   notices: optional(payload<Notices>()),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),
+  traceparent: optional(text),
   startedAtMs: optional(number),
   leftAtMs: optional(number),
   dueAtMs: optional(number),
@@ -149,7 +150,16 @@ export const toToken = (item: Item): TokenRecord => ({
 
 /** Attributes to read of a token whose payloads cannot be read. */
 export const tokenAttributesWithoutPayloads = [
-  ...tokenFields.names('server', 'attempt', 'writerId', 'createdAtMs', 'deadlineAtMs', 'child', 'pollErrors'),
+  ...tokenFields.names(
+    'server',
+    'attempt',
+    'writerId',
+    'createdAtMs',
+    'deadlineAtMs',
+    'child',
+    'pollErrors',
+    'traceparent',
+  ),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),
   ...tokenFields.names('onCancel', 'onTimeout', 'dueAtMs'),
   ...settlement.names('atMs', 'writerId', 'by'),

@@ -82,6 +82,41 @@ describe('metrics', () => {
     ]);
   });
 
+  it('with labels are summed until the end of an invocation, one line for each set of dimensions', () => {
+    const lines: string[] = [];
+    const metrics = createMetrics({
+      table: 'outwait-1',
+      clock: { nowMs: () => 1_800_000_000_000 },
+      write: (line) => void lines.push(line),
+    });
+    metrics.put('Polls', 1, { server: 'reports', result: 'working' });
+    metrics.put('RemoteStarts', 1, { server: 'reports', result: 'working' });
+    metrics.put('Polls', 2, { server: 'reports', result: 'working' });
+    metrics.put('Settlements', 1, { source: 'poll' });
+    expect(lines).toEqual([]);
+    metrics.flush?.();
+    const directive = (dimensions: readonly string[], names: readonly string[]) => ({
+      Timestamp: 1_800_000_000_000,
+      CloudWatchMetrics: [
+        { Namespace: 'Outwait', Dimensions: [dimensions], Metrics: names.map((Name) => ({ Name, Unit: 'Count' })) },
+      ],
+    });
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      {
+        _aws: directive(['Table', 'Server', 'Result'], ['Polls', 'RemoteStarts']),
+        Table: 'outwait-1',
+        Server: 'reports',
+        Result: 'working',
+        Polls: 3,
+        RemoteStarts: 1,
+      },
+      { _aws: directive(['Table', 'Source'], ['Settlements']), Table: 'outwait-1', Source: 'poll', Settlements: 1 },
+    ]);
+    lines.length = 0;
+    metrics.flush?.();
+    expect(lines).toEqual([]);
+  });
+
   it('of a sweep say how long the oldest has been due, and how late the sweep is', async () => {
     const event = JSON.parse(
       readFileSync(new URL('../../support/fixtures/aws-events/scheduled.json', import.meta.url), 'utf8'),
