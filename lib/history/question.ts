@@ -25,7 +25,7 @@ export interface AddressedQuestion extends Question {
 /** The notices about a question, on the item of its token. */
 export interface Notices {
   readonly workflow: string;
-  /** One entry per addressee: notices to one do not wait for those to another. */
+  /** An entry for each addressee: notices to one do not wait for those to another. */
   readonly lines: readonly NoticeLine[];
 }
 

@@ -69,7 +69,7 @@ function addressee(name: unknown, field: string): string {
 }
 
 function atLeastAMinute(duration: Duration, field: string): number {
-  const ms = toMs(duration ?? {}, `${field} of a question`);
+  const ms = toMs(duration, `${field} of a question`);
   if (ms >= 60_000) return ms;
   throw invalid(`${field} of a question must be at least { minutes: 1 }`);
 }
