@@ -40,8 +40,8 @@ export const peopleMutants: readonly Mutant[] = [
     'the item of a question has the marker of its first notice',
     {
       file: issue,
-      find: '...defined({ deadlineAtMs, form, notices, dueAtMs }),',
-      replace: '...defined({ deadlineAtMs, form, notices }),',
+      find: '...defined({ deadlineAtMs, form, notices, dueAtMs, traceparent }),',
+      replace: '...defined({ deadlineAtMs, form, notices, traceparent }),',
     },
     'NOTICE lost message',
   ),
