@@ -1,4 +1,5 @@
-import { envNames } from '../lib/topology/env.js';
+import { Token } from 'aws-cdk-lib';
+import { checkedPublicUrl, envNames } from '../lib/topology/env.js';
 import { EngineError } from '../lib/base/errors.js';
 import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import type { OutwaitProps } from './props.js';
@@ -25,6 +26,8 @@ export function checkProps(props: OutwaitProps): void {
   if (props.authorizer !== undefined && props.otherManagementTokens !== undefined)
     throw invalid('otherManagementTokens have no effect with an authorizer');
   if (props.rollout !== undefined) checkRollout(props.rollout);
+  if (props.publicUrl !== undefined && !Token.isUnresolved(props.publicUrl))
+    checkedPublicUrl(props.publicUrl, 'publicUrl');
   if (props.dueShards !== undefined) checkDueShards(props.dueShards);
 }
 

@@ -20,23 +20,27 @@ import { type Route, routePaths } from '../lib/topology/routes.js';
 import { httpThrottle } from '../lib/topology/topology.js';
 import type { OutwaitAuthorizer, OutwaitProps } from './props.js';
 
-export interface OutwaitHttpApi {
-  readonly api: HttpApi;
-  readonly domain: DomainName | undefined;
+/** Creates the bare HTTP API: its URL is known to the functions before anything leads to them. */
+export function createApi(scope: Construct): HttpApi {
+  return new HttpApi(scope, 'Api', { createDefaultStage: false });
 }
 
 /**
- * Creates the HTTP API in front of the `api` function, with exactly the paths of the table of routes. An authorizer
+ * Puts the HTTP API in front of the `api` function, with exactly the paths of the table of routes. An authorizer
  * guards the paths of the management API; the credential of a capability route is a settle token, and senders of hooks
  * prove to the function who they are.
  */
-export function createHttpApi(scope: Construct, handler: IFunction, props: OutwaitProps): OutwaitHttpApi {
+export function openHttpApi(
+  scope: Construct,
+  api: HttpApi,
+  handler: IFunction,
+  props: OutwaitProps,
+): { readonly domain: DomainName | undefined } {
   const { throttle = httpThrottle } = props;
   const domain =
     props.domain === undefined
       ? undefined
       : new DomainName(scope, 'Domain', { domainName: props.domain.name, certificate: props.domain.certificate });
-  const api = new HttpApi(scope, 'Api', { createDefaultStage: false });
   new HttpStage(scope, 'Stage', {
     httpApi: api,
     stageName: '$default',
@@ -68,7 +72,7 @@ export function createHttpApi(scope: Construct, handler: IFunction, props: Outwa
     });
   }
   letInFirst(api);
-  return { api, domain };
+  return { domain };
 }
 
 /** Delays the integrations until the permissions exist, for handlers other than the function, such as an alias. */

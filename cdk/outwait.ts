@@ -18,7 +18,7 @@ import { alarmRules, createAlarms } from './alarms.js';
 import { checkProps } from './check-props.js';
 import { createDashboard } from './dashboard.js';
 import { createFunctions, type OutwaitFunctions } from './functions.js';
-import { createHttpApi } from './http-api.js';
+import { createApi, openHttpApi } from './http-api.js';
 import { grantRights } from './permissions.js';
 import type { OutwaitProps, OutwaitRollout } from './props.js';
 import { createQueues, type OutwaitQueues } from './queues.js';
@@ -70,6 +70,7 @@ export class Outwait extends Construct {
         ? (props.managementToken ?? this.#secret('ManagementToken', removalPolicy))
         : undefined;
 
+    this.api = createApi(this);
     this.functions = createFunctions(this, props, (name) => this.#environment(name, props));
     grantRights({
       functions: this.functions,
@@ -90,9 +91,8 @@ export class Outwait extends Construct {
     this.#receive('start', 'step', props);
     this.#sweep();
 
-    const { api, domain } = createHttpApi(this, this.#receiver('api'), props);
-    this.api = api;
-    this.domain = domain;
+    const { api } = this;
+    this.domain = openHttpApi(this, api, this.#receiver('api'), props).domain;
     const runbook = props.runbook ?? 'docs/operations.md';
     const { table, functions } = this;
     this.alarms = [
@@ -145,6 +145,7 @@ export class Outwait extends Construct {
         [envNames.dueShards]: props.dueShards === undefined ? undefined : String(props.dueShards),
         [envNames.eventBus]:
           props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
+        [envNames.publicUrl]: starters.includes(name) ? (props.publicUrl ?? this.api.apiEndpoint) : undefined,
       }),
       ...management,
     };
@@ -218,3 +219,6 @@ export class Outwait extends Construct {
  * Functions that use the bus: those that start runs, which note on them that there is one, and the one that publishes.
  */
 const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];
+
+/** Functions that start remote tasks, and tell their servers where to push. */
+const starters: readonly FunctionName[] = ['turn', 'step'];

@@ -68,6 +68,11 @@ export interface OutwaitProps {
   readonly startsMaxConcurrency?: number;
   /** Custom domain of the HTTP API. You create the DNS record yourself: its target is an output. Default: none. */
   readonly domain?: { readonly name: string; readonly certificate: ICertificate };
+  /**
+   * URL under which A2A agents reach the HTTP API to push news of tasks, such as that of your own domain. Default: the
+   * API's own, which works as long as its default endpoint is not disabled.
+   */
+  readonly publicUrl?: string;
   /** Authorizer of the management routes. Default: none, and management requests need the management token. */
   readonly authorizer?: OutwaitAuthorizer;
   /**

@@ -69,6 +69,7 @@ const settingsSchema = z.strictObject({
   domain: z
     .strictObject({ name: text, certificateArn: arnOf('an ACM certificate', 'acm', 'certificate/[A-Za-z0-9-]+') })
     .optional(),
+  publicUrl: z.url({ protocol: /^https$/ }).optional(),
   authorizer: z
     .discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('iam') }),

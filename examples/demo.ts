@@ -23,11 +23,13 @@ import type { RemoteStats } from './servers/remote-server.js';
 // process.
 
 /** Durations: of the remote tasks, and of the time for which the engine is down. */
-const taskMs = 12_000;
+const taskMs = 15_000;
 const downMs = 3_000;
 /** Pauses between the steps of the demo, so that there is something to see. */
 const lookMs = 1_500;
 const watchIntervalMs = 250;
+/** Longest time from the last push to the end of the wait; a read by the clock would come a minute after the one before. */
+const pushLagMaxMs = 5_000;
 /** Timeouts of the steps. The demo as a whole stays under a minute. */
 const untilWaitingMs = 15_000;
 const untilEndedMs = 35_000;
@@ -54,6 +56,7 @@ async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
   const [reports, supplier] = await Promise.all([startServer('mcp-server', signal), startServer('a2a-agent', signal)]);
   say(`   reports   an MCP server; its tool start_export answers with a task     ${reports}`);
   say(`   supplier  an A2A agent; its skill quote answers with a task            ${supplier}`);
+  say('             It pushes news of the task to the engine, which then hardly asks.');
   say(`   Each task takes ${seconds(taskMs)}. In real life it would be hours or days.`);
   say();
 
@@ -104,17 +107,38 @@ async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
     say(`   ${label.padEnd(24)}${counts.join('')}`);
   }
   say();
+  const push = await pushShown(second.client, started, stats.supplier);
+  say('The push');
+  say(`   pushes that the supplier sent        ${push.count}`);
+  say(`   from the last one to the wait's end  ${push.lagMs === undefined ? 'unknown' : seconds(push.lagMs)}`);
+  say('   next read without it                 up to a minute later');
+  say();
   say('Time');
   say(`   the two workflows waited, together   ${seconds(waitedMs.reduce((sum, each) => sum + each, 0))}`);
   say(`   functions ran for them               ${functionTime(functionsBefore, functionsAfter)}`);
   say(`   the whole demo                       ${seconds(Date.now() - begunAtMs)}`);
   say();
   say(`On ${platform()} ${arch()}, Node ${process.version}, store: ${first.store}`);
-  return problemsOf(progress, stats);
+  return [...problemsOf(progress, stats), ...push.problems];
+}
+
+/** Returns what the pushes of the supplier did: the last one says that the quote is there, and ends the wait. */
+async function pushShown(client: EngineClient, started: readonly StartedRun[], { pushedAtMs = [] }: RemoteStats) {
+  const runId = started.find(({ server }) => server === 'supplier')?.runId ?? '';
+  const endedAtMs = await client.taskEndedAtMs(runId);
+  const lastAtMs = pushedAtMs.at(-1);
+  const lagMs = lastAtMs === undefined || endedAtMs === undefined ? undefined : endedAtMs - lastAtMs;
+  const isByPush = lagMs !== undefined && lagMs < pushLagMaxMs;
+  return {
+    count: pushedAtMs.length,
+    lagMs,
+    problems: isByPush ? [] : ['the push of the supplier did not end the wait'],
+  };
 }
 
 async function startServer(name: string, signal: AbortSignal): Promise<string> {
   const args = ['--import', 'tsx', join(here, 'servers', `${name}.ts`), '--task-ms', String(taskMs), '--with-parent'];
+  if (name === 'a2a-agent') args.push('--push');
   const { readyLine } = await children.start(name, { args, ready: / ready at http/ }, signal);
   return readyLine.slice(readyLine.indexOf('http'));
 }

@@ -42,6 +42,12 @@ export class EngineClient {
     return waitedMsIn(runHistory.parse(await this.#request(`/runs/${runId}/history`)));
   }
 
+  /** Returns when the end of the run's remote task became known. */
+  async taskEndedAtMs(runId: string): Promise<number | undefined> {
+    const { events } = runHistory.parse(await this.#request(`/runs/${runId}/history`));
+    return events.find(({ type }) => type === 'TokenSettled')?.atMs;
+  }
+
   /** Returns the figures of the functions. Only local mode has this route. */
   async functions(): Promise<FunctionsStats> {
     return localStats.parse(await this.#request('/local/stats')).functions;

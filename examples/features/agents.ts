@@ -1,4 +1,4 @@
-import { a2aAgent, artifactsOf, defineApp, defineWorkflow, secret } from 'outwait';
+import { a2aAgent, artifactsOf, defineApp, defineWorkflow, secret, standardWebhook } from 'outwait';
 
 export const translate = defineWorkflow<{ text: string }>({
   name: 'translate',
@@ -25,6 +25,8 @@ export default defineApp({
       allowedHosts: ['api.supplier.example.com'],
       // The agent keeps our context id, so the task of a start without an answer is looked for in that context only.
       probeByContext: true,
+      // It signs its pushes, and does not send the secret of the call along.
+      pushAuth: standardWebhook({ secret: secret('SUPPLIER_PUSH_KEY') }),
     }),
   },
 });

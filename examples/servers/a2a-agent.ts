@@ -7,10 +7,12 @@ import {
   Role,
   TaskState,
 } from '@a2a-js/sdk';
-import type { AgentExecutor, ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server';
+import type { AgentExecutor, ExecutionEventBus, PushNotificationSender, RequestContext } from '@a2a-js/sdk/server';
 import {
   AgentEvent,
+  DefaultPushNotificationSender,
   DefaultRequestHandler,
+  InMemoryPushNotificationStore,
   InMemoryTaskStore,
   JsonRpcTransportHandler,
   ServerCallContext,
@@ -38,12 +40,16 @@ const envelope = z.object({
 
 /** Starts the agent on 127.0.0.1. Its skill `quote` takes `{ article, quantity }`; a quantity below 1 is rejected. */
 export async function startA2aAgent(options: RemoteServerOptions = {}): Promise<RemoteServer> {
-  const { port = 0, beforeReply = () => 'ok' } = options;
+  const { port = 0, pushes = false, beforeReply = () => 'ok' } = options;
   const executor = new QuoteExecutor(workOf(options));
   const startCalls: { readonly key?: string }[] = [];
   let reads = 0;
   let cancels = 0;
-  const stats = (): RemoteStats => ({ startCalls: [...startCalls], tasks: executor.tasks, reads, cancels });
+  const pushedAtMs: number[] = [];
+  const stats = (): RemoteStats => ({
+    ...{ startCalls: [...startCalls], tasks: executor.tasks, reads, cancels },
+    ...(pushes ? { pushedAtMs: [...pushedAtMs] } : {}),
+  });
 
   function count(method: string, request: Request): void {
     switch (method) {
@@ -64,7 +70,7 @@ export async function startA2aAgent(options: RemoteServerOptions = {}): Promise<
   const web = await openWebServer(port, async (request) => {
     const { pathname } = new URL(request.url);
     if (pathname === '/stats') return Response.json(stats());
-    if (pathname === `/${AGENT_CARD_PATH}`) return Response.json(card.toJSON(agentCard));
+    if (pathname.endsWith(`/${AGENT_CARD_PATH}`)) return Response.json(card.toJSON(agentCard));
     if (pathname !== '/a2a') return new Response(null, { status: 404 });
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'POST' } });
 
@@ -75,8 +81,19 @@ export async function startA2aAgent(options: RemoteServerOptions = {}): Promise<
     return beforeReply(method) === 'drop' ? 'drop' : response;
   });
 
-  const agentCard = cardFor(`${web.origin}/a2a`);
-  const rpc = new JsonRpcTransportHandler(new DefaultRequestHandler(agentCard, new InMemoryTaskStore(), executor));
+  const agentCard = cardFor(`${web.origin}/a2a`, pushes);
+  const configs = new InMemoryPushNotificationStore();
+  const sender = new DefaultPushNotificationSender(configs);
+  const countedSender: PushNotificationSender = {
+    send: async (...given) => {
+      pushedAtMs.push(Date.now());
+      await sender.send(...given);
+    },
+  };
+  const handler = new DefaultRequestHandler(
+    ...([agentCard, new InMemoryTaskStore(), executor, undefined, configs, countedSender] as const),
+  );
+  const rpc = new JsonRpcTransportHandler(handler);
 
   async function answer(request: Request, body: string, id: string | number | null): Promise<Response> {
     // A missing header means 0.3, which this agent does not speak.
@@ -184,13 +201,13 @@ function quoteFor(article: string, quantity: number): Readonly<Record<string, un
   return { article, quantity, totalCents, currency: 'EUR' };
 }
 
-function cardFor(url: string): AgentCard {
+function cardFor(url: string, pushNotifications: boolean): AgentCard {
   return card.fromJSON({
     name: 'supplier',
     description: 'Quotes prices for articles.',
     version: '1.0.0',
     supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: A2A_PROTOCOL_VERSION }],
-    capabilities: { streaming: false, pushNotifications: false },
+    capabilities: { streaming: false, pushNotifications },
     defaultInputModes: ['application/json'],
     defaultOutputModes: ['application/json'],
     skills: [{ id: 'quote', name: 'Quote', description: 'Price for a quantity of an article.', tags: ['prices'] }],

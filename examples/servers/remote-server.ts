@@ -8,6 +8,8 @@ export interface RemoteServerOptions {
   readonly taskMs?: number;
   /** Replaces the wait of `taskMs`: a task ends when this resolves. For tests that end tasks themselves. */
   readonly work?: (signal: AbortSignal) => Promise<void>;
+  /** Whether it pushes news of its tasks to callers that ask for it. Default false; an MCP server does not. */
+  readonly pushes?: boolean;
   /**
    * Called after a request has been carried out and before it is answered. `drop` closes the connection without an
    * answer: the caller cannot know whether it was carried out.
@@ -24,6 +26,8 @@ export interface RemoteStats {
   /** Calls that read the state of a task. */
   readonly reads: number;
   readonly cancels: number;
+  /** When each push about a task was sent, in milliseconds since 1970; missing if it does not push. */
+  readonly pushedAtMs?: readonly number[];
 }
 
 export interface RemoteServer {
@@ -41,7 +45,7 @@ export function workOf(options: RemoteServerOptions): (signal: AbortSignal) => P
 }
 
 /**
- * Runs a server as a program: reads `--port` and `--task-ms`, prints one line with the URL when it listens, ends on
+ * Runs a server as a program: reads `--port`, `--task-ms` and `--push`, prints one line with the URL when it listens, ends on
  * SIGTERM and SIGINT. Also ends when its standard input closes, if `--with-parent` is given.
  */
 export async function runAsProgram(
@@ -52,12 +56,14 @@ export async function runAsProgram(
     options: {
       port: { type: 'string', default: '0' },
       'task-ms': { type: 'string', default: '12000' },
+      push: { type: 'boolean', default: false },
       'with-parent': { type: 'boolean', default: false },
     },
   });
   const server = await start({
     port: wholeNumber('port', values.port),
     taskMs: wholeNumber('task-ms', values['task-ms']),
+    pushes: values.push,
   }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     console.error(`${name}: port ${values.port} is taken; choose another with --port, or leave it out for a free one`);

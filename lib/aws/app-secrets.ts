@@ -1,4 +1,4 @@
-import type { App } from '../workflow/app.js';
+import type { App, ServerConfig } from '../workflow/app.js';
 import type { HookAuth } from '../workflow/hook-auth.js';
 import { secretsOfPeople } from '../workflow/people.js';
 import { type SecretReference, secretsOf, type SecretSource } from '../workflow/server-auth.js';
@@ -10,6 +10,7 @@ export function secretsOfApp({ servers, hooks, people }: App): readonly AppSecre
   return [
     ...Object.values(servers).flatMap(({ auth }) => secretsOf(auth ?? {})),
     ...Object.values(servers).flatMap(({ relayAuth = [] }) => [relayAuth].flat().flatMap(secretsOfSender)),
+    ...Object.values(servers).flatMap((server) => [pushAuthOf(server)].flat().flatMap(secretsOfSender)),
     ...Object.values(hooks).flatMap(({ auth }) => secretsOfSender(auth)),
     ...secretsOfPeople(people),
   ].filter((source) => typeof source === 'object');
@@ -17,4 +18,8 @@ export function secretsOfApp({ servers, hooks, people }: App): readonly AppSecre
 
 function secretsOfSender(auth: HookAuth): readonly SecretSource[] {
   return auth.scheme === 'jwt' ? [] : auth.secrets;
+}
+
+function pushAuthOf(server: ServerConfig): HookAuth | readonly HookAuth[] {
+  return server.protocol === 'a2a' ? (server.pushAuth ?? []) : [];
 }

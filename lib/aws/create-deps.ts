@@ -62,6 +62,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       log,
       metrics,
     }),
+    ...defined({ publicUrl: env.publicUrl }),
     ...defined({ bus: env.eventBus === undefined ? undefined : lazyEventBridge({ ...system, bus: env.eventBus }) }),
     metrics,
     ...defined({ spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }) }),

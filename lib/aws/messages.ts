@@ -57,7 +57,8 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPoll({ runId, waitId, server, dueAtMs, hop, traceparent }: JsonObject): PollMessage | undefined {
+function toPoll(fields: JsonObject): PollMessage | undefined {
+  const { runId, waitId, server, dueAtMs, hop, saidEnded, traceparent } = fields;
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
   if (server !== undefined && !isText(server)) return undefined;
@@ -67,7 +68,12 @@ function toPoll({ runId, waitId, server, dueAtMs, hop, traceparent }: JsonObject
     kind: 'poll',
     runId,
     waitId,
-    ...defined({ server, dueAtMs, hop: knownHop, traceparent: isText(traceparent) ? traceparent : undefined }),
+    ...defined({
+      ...{ server, dueAtMs, hop: knownHop },
+      // Hints only.
+      saidEnded: saidEnded === true ? true : undefined,
+      traceparent: isText(traceparent) ? traceparent : undefined,
+    }),
   };
 }
 

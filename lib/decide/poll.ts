@@ -6,13 +6,27 @@ import type { StartedToken } from '../history/records.js';
 const pollClaimMs = 60_000;
 /** Due times are rounded up to this, so that one invocation reads many tasks. */
 const pollTickMs = 1_000;
+/** Interval of the reads of a task whose server has proved that it pushes. */
+export const backstopMinMs = 60_000;
+export const backstopMaxMs = 6 * 3_600_000;
+/** Reads that follow soon after a push said that the task has ended and a read did not: 1, 2, 4 … 32 s later. */
+const looksAfterPush = 6;
 
 /** The fields of a token that determine when to read its task. */
-export type PolledToken = Pick<StartedToken, 'createdAtMs' | 'deadlineAtMs' | 'pollHintMs'>;
+export type PolledToken = Pick<StartedToken, 'createdAtMs' | 'deadlineAtMs' | 'pollHintMs' | 'pushedAtMs'>;
 
 /** Returns a tenth of the task's age, at least 5 s, at most 5 min: the lag stays in proportion to the wait. */
 export function pollIntervalMs(ageMs: number): number {
   return clamp(ageMs / 10, pollIntervalMinMs, pollIntervalMaxMs);
+}
+
+/**
+ * Returns the time from a good read to the next: if a push has come, a third of the task's age, at least a minute, at
+ * most 6 h, since pushes are lost now and then.
+ */
+export function readIntervalMs({ createdAtMs, pushedAtMs }: PolledToken, nowMs: EpochMs): number {
+  const ageMs = nowMs - createdAtMs;
+  return pushedAtMs === undefined ? pollIntervalMs(ageMs) : clamp(ageMs / 3, backstopMinMs, backstopMaxMs);
 }
 
 /** Returns a server's hint within our limits; 0 if it is missing, negative or not finite. */
@@ -22,13 +36,13 @@ export function pollHint(givenMs: number | undefined): number {
 
 /** Returns when to read the task after a good read: never sooner than the server asks, never past the deadline. */
 export function nextPollAtMs(token: PolledToken, nowMs: EpochMs, hintMs = 0): EpochMs {
-  const waitMs = Math.max(pollIntervalMs(nowMs - token.createdAtMs), pollHint(hintMs));
-  return beforeDeadline(token, onTick(nowMs + waitMs));
+  return beforeDeadline(token, onTick(nowMs + Math.max(readIntervalMs(token, nowMs), pollHint(hintMs))));
 }
 
 /**
  * Returns when to read the task after the `errors`-th failing read in a row: 10, 20, 40 s … up to 5 min, and never
- * sooner than after a good read, or than the server asks.
+ * sooner than after a good read without pushes, or than the server asks. Pushes change nothing: the failing read may be
+ * the one that a push has asked for.
  */
 export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors: number, retryAfterMs = 0): EpochMs {
   const backoffMs = Math.min(pollIntervalMinMs * 2 ** Math.min(errors, 10), pollIntervalMaxMs);
@@ -48,6 +62,24 @@ export function nextLookAtMs(token: PolledToken, nowMs: EpochMs, errors: number)
 /** Returns until when a worker claims a task before it reads it: one write covers at least a minute of reads. */
 export function claimUntilMs(token: PolledToken, nowMs: EpochMs): EpochMs {
   return beforeDeadline(token, Math.max(nowMs + pollClaimMs, nextPollAtMs(token, nowMs, token.pollHintMs)));
+}
+
+/**
+ * Returns the token as a read regards it. After a push that said that the task has ended, it is read as if none had
+ * come: should this read not find the end, the next one must not wait for the backstop.
+ */
+export function asPolled(token: StartedToken, saidEnded: boolean): StartedToken {
+  if (!saidEnded) return token;
+  const { pushedAtMs: ignored, ...polled } = token;
+  return polled;
+}
+
+/**
+ * Returns when to read a task again that runs although a push said that it has ended, after `looks` further reads:
+ * another replica of its server may not know of the end yet. Infinity: as usual.
+ */
+export function lookAgainAtMs(nowMs: EpochMs, looks: number): EpochMs {
+  return looks < looksAfterPush ? nowMs + 1_000 * 2 ** looks : Infinity;
 }
 
 /**

@@ -160,6 +160,8 @@ export interface TokenRecord extends Marker {
    * it.
    */
   readonly leftAtMs?: EpochMs;
+  /** When the server first pushed news of the task. From then on reads are only the backstop. */
+  readonly pushedAtMs?: EpochMs;
   /** Last poll interval that the server suggested. */
   readonly pollHintMs?: number;
   /** Whether the call answers questions of the server. */

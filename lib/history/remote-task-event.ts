@@ -35,6 +35,8 @@ export interface RemoteTaskHandle {
   readonly numericId?: true;
   /** MCP 2026-07-28: the start declared that questions are answered, and each read of the task declares it too. */
   readonly answersQuestions?: true;
+  /** A2A: id of the push notification config that was registered with the start. Missing: none was. */
+  readonly pushConfigId?: string;
 }
 
 /** Policy for a remote task that is no longer waited for. */

@@ -18,6 +18,8 @@ export interface RouteOptions {
   readonly loopbackOnly?: boolean;
   /** Origins whose pages may send requests in spite of `loopbackOnly`. Default none. */
   readonly allowedOrigins?: readonly string[];
+  /** URL of a tunnel whose senders may use the routes of hooks and pushes in spite of `loopbackOnly`. Default none. */
+  readonly publicUrl?: string;
 }
 
 type Handler = (deps: Deps, context: Context) => Promise<Response> | Response;
@@ -59,6 +61,7 @@ const handlers = {
   failToken: relays.fail,
   heartbeatToken: relays.heartbeat,
   receiveHook: async (deps, context) => (await import('./hook-routes.js')).receive(deps, context),
+  receiveA2aPush: async (deps, context) => (await import('./push-routes.js')).receiveA2a(deps, context),
   completeBearer: relays.complete,
   failBearer: relays.fail,
   heartbeatBearer: relays.heartbeat,
@@ -75,7 +78,8 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   app.onError((error) => problemResponse(error, deps.log));
   app.use(async (context, next) => {
     const request = context.req.raw;
-    const origin = options.loopbackOnly === true ? requireLoopback(request, options.allowedOrigins) : undefined;
+    const isLocal = options.loopbackOnly === true && !cameThroughTunnel(request, options.publicUrl);
+    const origin = isLocal ? requireLoopback(request, options.allowedOrigins) : undefined;
     if (origin !== undefined && isPreflight(request)) return preflightAnswer(origin);
     await next();
     if (origin !== undefined) readableFor(origin, context.res);
@@ -98,6 +102,12 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   }
   for (const [path, methods] of methodsByPath) app.all(path, () => methodNotAllowed(deps, methods));
   return app;
+}
+
+/** Whether the sender of a hook or push used the public URL. It must prove itself, so nothing is lost by letting it in. */
+function cameThroughTunnel(request: Request, publicUrl: string | undefined): boolean {
+  if (publicUrl === undefined || request.headers.get('host') !== new URL(publicUrl).host) return false;
+  return request.headers.get('origin') === null && /^\/(hooks|push)\//.test(new URL(request.url).pathname);
 }
 
 function methodNotAllowed(deps: Deps, allowed: readonly string[]): Response {

@@ -1,6 +1,6 @@
 import { defined } from '../base/defined.js';
 import { join, resolve } from 'node:path';
-import { readManagementToken, readPayloadKeySources } from '../topology/env.js';
+import { checkedPublicUrl, readManagementToken, readPayloadKeySources } from '../topology/env.js';
 import { createPayloadCipher } from '../aws/keys.js';
 import { loadApp } from '../aws/load-app.js';
 import { systemClock } from '../process/system.js';
@@ -22,6 +22,8 @@ export interface DevOptions {
   readonly bus?: EventBus;
   /** Origins, beside its own, whose pages may use the API. Default: none. */
   readonly allowedOrigins?: readonly string[];
+  /** URL under which others reach this machine. Default: its own, which only agents on this machine are given. */
+  readonly publicUrl?: string;
   readonly log: Log;
 }
 
@@ -40,6 +42,8 @@ export interface Dev {
 export async function startDev(options: DevOptions): Promise<Dev> {
   const { log } = options;
   const managementToken = readManagementToken(process.env);
+  const { publicUrl: given } = options;
+  const publicUrl = given === undefined ? undefined : checkedPublicUrl(given, '--public-url');
   const folder = resolve(options.stateFolder);
   await openStateFolder(folder);
   await lockFolder(folder);
@@ -70,7 +74,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       ...defined({ cipher, bus: options.bus }),
       log,
       port: options.port,
-      ...defined({ managementToken, allowedOrigins: options.allowedOrigins }),
+      ...defined({ managementToken, allowedOrigins: options.allowedOrigins, publicUrl }),
     });
     closers.push(() => engine.stop());
     return { ready: `outwait dev ready at ${engine.url} (store: ${store.description})`, lost, stop };

@@ -51,6 +51,8 @@ export interface LocalEngineOptions {
   readonly managementToken?: string;
   /** Origins, beside its own, whose pages may use the API. Default: none. */
   readonly allowedOrigins?: readonly string[];
+  /** URL under which others reach this machine, such as that of a tunnel. Default: its own. */
+  readonly publicUrl?: string;
 }
 
 export interface LocalEngine {
@@ -86,12 +88,13 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
       for (const source of sources) source.wake();
     },
   });
-  const deps = createLocalDeps(options, queues);
+  let deps = createLocalDeps(options, queues);
   const getDeps = (): Deps => deps;
 
   const api = apiHandler(getDeps, {
     loopbackOnly: true,
     allowedOrigins,
+    ...defined({ publicUrl: options.publicUrl }),
     ...defined({ managementTokens: managementToken === undefined ? undefined : () => [managementToken] }),
   });
   const server = createGateway(
@@ -100,13 +103,15 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   );
   // Listens first: a second engine must not run a single turn.
   await listen(server, options.port);
+  const url = `http://${host}:${(server.address() as AddressInfo).port}`;
+  deps = { ...deps, publicUrl: options.publicUrl ?? url };
 
   sources.push(...createSources({ lambda, queues, getDeps, log }));
   const sweep = scheduleHandler(getDeps, { isAlone: true });
   const stopSchedule = startSchedule((event) => lambda.invoke('schedule', () => sweep(event)), log);
 
   return {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    url,
     stats: () => lambda.stats(),
     stop: async () => {
       stopSchedule();

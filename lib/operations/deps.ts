@@ -51,6 +51,8 @@ export interface Deps {
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   /** Reads the secrets of hooks. Default: no secret can be read. */
   readonly secrets?: SecretValues;
+  /** URL, without a slash at the end, under which others reach the HTTP API. Default: nothing is pushed to us. */
+  readonly publicUrl?: string;
   /** Reads the keys of issuers. Default: no keys can be read. */
   readonly keySets?: KeySets;
   /** Sends notices to people. Default: none are sent. */

@@ -36,6 +36,8 @@ export interface PollMessage {
    * claim was made for this read alone, by the write that recorded the last one.
    */
   readonly hop?: { readonly count: number; readonly claimedDueAtMs: EpochMs; readonly isAhead?: true };
+  /** Set if a push said that the task has ended: replicas of its server may lag behind that, so reads follow soon. */
+  readonly saidEnded?: true;
   /** W3C trace context of the push that asked for the read; its span is linked to that. */
   readonly traceparent?: string;
 }

@@ -9,6 +9,15 @@ import type { RemoteProtocol } from '../history/remote-protocol.js';
 
 export type { RemoteAnswer, RemoteQuestion, RemoteRequest };
 
+/** Where and how a server may push news of a task. */
+export interface PushRegistration {
+  /** Id of the registration, the same on every attempt of one call. */
+  readonly id: string;
+  readonly url: string;
+  /** Sent back with each push. Missing: the server proves itself in another way. */
+  readonly secret?: string;
+}
+
 export interface StartRequest {
   readonly request: RemoteRequest;
   /** Idempotency key, the same on every attempt of one call. */
@@ -23,6 +32,8 @@ export interface StartRequest {
    * Repeats the start with the answers to what the server `asked`; `state` is its opaque state, exactly as received.
    */
   readonly continuation?: { readonly state?: string; readonly answers: Readonly<Record<string, RemoteAnswer>> };
+  /** Registered with the start if the server pushes; the handle then names it. */
+  readonly push?: PushRegistration;
 }
 
 export type { RemoteEnd };
@@ -181,6 +192,8 @@ export interface RemoteTaskTransport {
   find?(request: StartRequest): Promise<FindReply>;
   /** Takes over a task that was started elsewhere: reads it once. */
   adopt?(task: AdoptedTask): Promise<StartReply>;
+  /** Asks the server once, best effort, to delete the push registration of a task, if the handle names one. */
+  forgetPush?(handle: RemoteTaskHandle): Promise<void>;
   /** Follows a task until it ends, the stream breaks or `signal` aborts. Never starts anything. */
   watch?(handle: RemoteTaskHandle, onEvent: (event: WatchEvent) => void, signal: AbortSignal): Promise<void>;
 }

@@ -34,6 +34,7 @@ export const isSettled: Condition = present('settledAtMs');
 export const noHandle: Condition = absent('handle');
 export const hasHandle: Condition = present('handle');
 export const noQuestion: Condition = absent('form');
+export const notPushed: Condition = absent('pushedAtMs');
 export const attemptIs = (attempt: number): Condition => equals('attempt', attempt);
 export const writerIs = (writerId: string): Condition => equals('writerId', writerId);
 export const hasDeadline: Condition = present('deadlineAtMs');

@@ -14,6 +14,11 @@ export interface TokenTarget {
   readonly waitId: WaitId;
 }
 
+/** Wait whose server may push. The name of the server is signed too: a push of one server fits no wait of another. */
+export interface PushTarget extends TokenTarget {
+  readonly server: string;
+}
+
 /**
  * Creates and checks the capability to settle one external wait: `<runId>.<waitId>.<keyId>.<mac>`, mac = HMAC-SHA256
  * under the app's token key. Nothing secret is stored, any owner derives the same token again, and a forged one is
@@ -54,29 +59,44 @@ export class TokenKeys {
 
   /** @throws EngineError `TOKEN_INVALID`, the same for every kind of invalid token */
   parseSettleToken(token: string): TokenTarget {
+    const parts = this.#partsOf(token);
+    if (parts === undefined) throw invalidToken();
+    const { runId, waitId, key, macText } = parts;
+    if (!isSpelled(mac(key, 'settle', `${runId}.${waitId}`), macText)) throw invalidToken();
+    return { runId, waitId };
+  }
+
+  /**
+   * Creates what a server needs to push news of a wait: the last part of our URL, and the secret that it sends along.
+   * Both are the same for each owner and retry while the key signs, nothing of them is stored, and neither settles.
+   */
+  pushToken(target: PushTarget): { readonly token: string; readonly secret: string } {
+    const { runId, waitId } = target;
+    const key = this.#current;
+    const token = `${runId}.${waitId}.${key.keyId}.${pushMac(key, 'push', target).toString('base64url')}`;
+    return { token, secret: pushMac(key, 'pushSecret', target).toString('base64url') };
+  }
+
+  /**
+   * Returns the wait and the server, one of `servers`, that a push token was made for, and the secret that was made with
+   * it. Returns undefined for every kind of invalid token.
+   */
+  parsePushToken(token: string, servers: readonly string[]): (PushTarget & { readonly secret: string }) | undefined {
+    const parts = this.#partsOf(token);
+    if (parts === undefined) return undefined;
+    const { runId, waitId, key, macText } = parts;
+    const server = servers.find((name) => isSpelled(pushMac(key, 'push', { runId, waitId, server: name }), macText));
+    if (server === undefined) return undefined;
+    const target = { runId, waitId, server };
+    return { ...target, secret: pushMac(key, 'pushSecret', target).toString('base64url') };
+  }
+
+  #partsOf(token: string): (TokenTarget & { readonly key: TokenKey; readonly macText: string }) | undefined {
     const [runId, waitId, keyId, macText, ...rest] = token.split('.');
     const key = keyId === undefined ? undefined : this.#keys.get(keyId);
-    if (
-      runId === undefined ||
-      waitId === undefined ||
-      macText === undefined ||
-      rest.length > 0 ||
-      !isRunId(runId) ||
-      !isWaitId(waitId) ||
-      key === undefined
-    ) {
-      throw invalidToken();
-    }
-    const given = Buffer.from(macText, 'base64url');
-    const expected = mac(key, 'settle', `${runId}.${waitId}`);
-    // The text is compared too: base64url decoding is lenient, and one capability should have one spelling.
-    if (
-      given.length !== expected.length ||
-      !timingSafeEqual(given, expected) ||
-      expected.toString('base64url') !== macText
-    )
-      throw invalidToken();
-    return { runId, waitId };
+    if (runId === undefined || waitId === undefined || macText === undefined || rest.length > 0) return undefined;
+    if (!isRunId(runId) || !isWaitId(waitId) || key === undefined) return undefined;
+    return { runId, waitId, key, macText };
   }
 
   /** Returns the run id of a start with a key: the same put then dedupes, and the id cannot be guessed from the key. */
@@ -94,9 +114,23 @@ export class TokenKeys {
   }
 }
 
+type Purpose = 'settle' | 'run' | 'sent' | 'push' | 'pushSecret';
+
 /** Computes a MAC. The purpose is signed too, so that a MAC made for one purpose is invalid for another. */
-function mac(key: TokenKey, purpose: 'settle' | 'run' | 'sent', text: string): Buffer {
+function mac(key: TokenKey, purpose: Purpose, text: string): Buffer {
   return createHmac('sha256', key.secret).update(`outwait/${purpose}/1\0${text}`).digest();
+}
+
+function pushMac(key: TokenKey, purpose: 'push' | 'pushSecret', { runId, waitId, server }: PushTarget): Buffer {
+  return mac(key, purpose, `${runId}.${waitId}.${server}`);
+}
+
+/** Compares the text too: base64url decoding is lenient, and one capability should have one spelling. */
+function isSpelled(expected: Buffer, macText: string): boolean {
+  const given = Buffer.from(macText, 'base64url');
+  return (
+    given.length === expected.length && timingSafeEqual(given, expected) && expected.toString('base64url') === macText
+  );
 }
 
 function invalidToken(): EngineError {

@@ -1,4 +1,5 @@
 import { EngineError } from '../base/errors.js';
+import { hostReach } from '../base/host-reach.js';
 import { dueShardsMax, dueShardsMin } from '../base/limits.js';
 
 /** Shortest management token: only its length protects it from guessing, and its holder may do everything. */
@@ -40,6 +41,8 @@ export const envNames = {
    * authorizer.
    */
   managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
+  /** URL under which others reach the HTTP API. Without it no server is asked to push. */
+  publicUrl: 'OUTWAIT_PUBLIC_URL',
   /** Name or ARN of the EventBridge bus that receives lifecycle events. Without it none are published. */
   eventBus: 'OUTWAIT_EVENT_BUS',
   /** Partitions of the due index over which markers are spread, 16 (the default) to 256; may be changed at any time. */
@@ -78,6 +81,7 @@ export interface Env {
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
   readonly plainPayloads: PlainPayloads;
+  readonly publicUrl: string | undefined;
   readonly eventBus: string | undefined;
   /** Function and version that run; undefined unless it is a published version. */
   readonly version: PublishedVersion | undefined;
@@ -108,6 +112,7 @@ export function readEnv(variables: Variables): Env {
     startQueueUrl: variables[envNames.startQueueUrl] ?? '',
     tokenKeys,
     ...readPayloadKeySources(variables),
+    publicUrl: readPublicUrl(variables),
     eventBus: optional(variables, envNames.eventBus),
     dueShards: readDueShards(variables),
     version: readVersion(variables),
@@ -139,6 +144,31 @@ export function checkedManagementToken(text: string, subject: string): string {
   throw new EngineError(
     'CONFIG_INVALID',
     `${subject} must have at least ${managementTokenMinChars} characters, all of them visible ASCII; ${problem}`,
+  );
+}
+
+/** @throws EngineError `CONFIG_INVALID`, see checkedPublicUrl */
+function readPublicUrl(variables: Variables): string | undefined {
+  const url = optional(variables, envNames.publicUrl);
+  return url === undefined ? undefined : checkedPublicUrl(url, envNames.publicUrl);
+}
+
+/** Longest public URL: with a push token it must still be short enough for any server. */
+const publicUrlMaxChars = 1_024;
+
+/**
+ * Returns the URL without a slash at its end. `subject` begins the message.
+ * @throws EngineError `CONFIG_INVALID` if it is not an https URL (http within this machine or a private network), or has
+ * more than a path
+ */
+export function checkedPublicUrl(text: string, subject: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isPlain = url !== undefined && url.username + url.password + url.search + url.hash === '';
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && hostReach(url.hostname) !== 'public');
+  if (isPlain && isSafe && text.length <= publicUrlMaxChars) return url.href.replace(/\/$/, '');
+  throw new EngineError(
+    'CONFIG_INVALID',
+    `${subject} must be an https URL of at most ${publicUrlMaxChars} characters, without user info, query or fragment; http only for a host of a private network`,
   );
 }
 

@@ -54,6 +54,7 @@ export const routes = {
   heartbeatBearer: capability('POST', '/activities/external/heartbeat'),
   settleBatch: capability('POST', '/activities/external/batch'),
   receiveHook: hook('POST', '/hooks/{name}'),
+  receiveA2aPush: hook('POST', '/push/a2a/{pushToken}'),
 } satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof routes;
@@ -98,6 +99,7 @@ export const routeSummaries: Readonly<Record<RouteName, string>> = {
   heartbeatBearer: 'moves the deadline of a wait, by bearer token',
   settleBatch: 'settles many waits, or moves their deadlines',
   receiveHook: 'receives a delivery from an external sender',
+  receiveA2aPush: 'receives news of a task from an A2A agent',
 };
 
 /**

@@ -71,6 +71,16 @@ export interface A2aAgentOptions extends ServerOptions {
    * that keeps a context id chosen by the client, and whose lists contain no messages or are very long. Default false.
    */
   readonly probeByContext?: boolean;
+  /**
+   * Whether the agent is asked to push news of its tasks. `auto`: if its card says that it pushes and the deployment has
+   * a public URL. A push only makes the task be read at once. Default `auto`.
+   */
+  readonly push?: 'auto' | 'never';
+  /**
+   * Proof that is required of the pushes of an agent that signs them, in place of the secret that each call registers;
+   * with a list, any of them. Default: the secret.
+   */
+  readonly pushAuth?: HookAuth | readonly HookAuth[];
 }
 
 /** Location of an A2A agent: the URL of its JSON-RPC 1.0 interface, or its card. */
@@ -263,8 +273,11 @@ function checkProtocol(field: string, server: ServerConfig): void {
 // A URI that fits into a comma-separated header: visible ASCII without commas.
 const extensionUri = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 const extensionsMax = 16;
+const pushModes = ['auto', 'never'] as const;
 
-function checkAgent(field: string, { url, card, allowedHosts = [], extensions = [] }: A2aAgentConfig): void {
+function checkAgent(field: string, config: A2aAgentConfig): void {
+  const { url, card, allowedHosts = [], extensions = [] } = config;
+  checkPush(field, config);
   // TypeScript rules this out, but JavaScript does not.
   if ((url === undefined) === (card === undefined))
     throw invalid(`${field} must have exactly one of url and card, got ${url === undefined ? 'neither' : 'both'}`);
@@ -279,6 +292,14 @@ function checkAgent(field: string, { url, card, allowedHosts = [], extensions = 
     !extensions.every((uri) => typeof uri === 'string' && extensionUri.test(uri))
   )
     throw invalid(`${field}.extensions must be a list of at most ${extensionsMax} URIs without spaces or commas`);
+}
+
+function checkPush(field: string, config: A2aAgentConfig): void {
+  const { push = 'auto' } = config;
+  if (!(pushModes as readonly unknown[]).includes(push))
+    throw invalid(`${field}.push must be ${pushModes.join(' or ')}, got ${JSON.stringify(push)}`);
+  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth);
+  if (problem !== undefined) throw invalid(`${field}.pushAuth: ${problem}`);
 }
 
 function toSchedules(

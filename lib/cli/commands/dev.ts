@@ -17,6 +17,7 @@ interface Flags {
   readonly store?: StoreKind;
   readonly dynamodbEndpoint?: string;
   readonly allowOrigin?: readonly string[];
+  readonly publicUrl?: string;
   readonly events?: boolean;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
@@ -42,6 +43,12 @@ export function addDevCommand(program: Command): void {
       '--allow-origin <origin>',
       'allow web pages of this origin to use the API; may be repeated',
       originsArgument,
+    )
+    .addOption(
+      new Option(
+        '--public-url <url>',
+        'address under which agents elsewhere reach this machine, such as that of a tunnel',
+      ).argParser(urlArgument),
     )
     .option('--events', 'print lifecycle events, one JSON object per line')
     .addOption(
@@ -76,6 +83,7 @@ async function runDev(flags: Flags): Promise<void> {
         store: flags.store,
         dynamodbEndpoint: flags.dynamodbEndpoint,
         allowedOrigins: flags.allowOrigin,
+        publicUrl: flags.publicUrl,
         bus: flags.events === true ? printedEvents : undefined,
       }),
     });

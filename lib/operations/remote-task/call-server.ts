@@ -10,6 +10,7 @@ import type { OpenRemoteTask } from '../../history/run-state.js';
 import type { StartReply, StartRequest } from '../../remote/transport.js';
 import type { StartRemoteTask } from '../../replay/command.js';
 import { lostStart } from './look-for-task.js';
+import { pushRegistrationOf } from './push-registration.js';
 import { recordHandle } from './record-handle.js';
 import { callKeyOf } from '../../replay/call-key.js';
 import { about, sentTraceparent } from '../trace.js';
@@ -51,6 +52,7 @@ async function call({ deps, start, number, target, token }: StartAttempt): Promi
       ...continuationOf(wait, token),
       ...defined({
         untilMs: start.callUntilMs,
+        push: pushRegistrationOf(deps, command.server, { runId, waitId: wait.waitId }),
         traceparent: sentTraceparent(deps, start, about.start(wait.waitId, number)),
       }),
     });

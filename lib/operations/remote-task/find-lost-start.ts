@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { hasCode } from '../../base/errors.js';
 import { turnReserveMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
@@ -12,6 +13,7 @@ import type { Deps } from '../deps.js';
 import { openRecords } from '../open-execution.js';
 import { lastTries, type Persist } from '../persist.js';
 import { callKeyOf } from '../../replay/call-key.js';
+import { pushRegistrationOf } from './push-registration.js';
 import { traitsOf } from './remote-target.js';
 
 /** A start of unknown fate whose wait is closed: the process died during it, or it got no answer. */
@@ -60,7 +62,9 @@ export async function findLostStart(
   { persist, untilMs }: { readonly persist: Persist; readonly untilMs?: EpochMs },
 ): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId, server } = token;
-  const asked = { request, idempotencyKey: callKeyOf(deps, runId, command) };
+  // The same request as before, so that the server recognises it.
+  const push = server === undefined ? undefined : pushRegistrationOf(deps, server, { runId, waitId });
+  const asked = { request, idempotencyKey: callKeyOf(deps, runId, command), ...defined({ push }) };
   const patience = untilMs === undefined ? {} : { untilMs };
   const handle = mayRepeat
     ? startedBy(await transport.start({ ...asked, ...patience }))

@@ -5,6 +5,7 @@ import { outcomeOf } from '../../decide/outcome.js';
 import {
   changedTtlMs,
   claimUntilMs,
+  lookAgainAtMs,
   nextLookAtMs,
   nextPollAfterErrorMs,
   nextPollAtMs,
@@ -46,7 +47,9 @@ export async function takePollReply(
     case 'ended': {
       const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
       const trail = changedTrail(token.trail, { state: stateOfEnd(reply.end) }, deps.clock.nowMs());
-      return settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail }) });
+      const settled = await settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail }) });
+      if (settled === 'settled') await forgetPush(deps, token);
+      return settled;
     }
     case 'working': {
       const nowMs = deps.clock.nowMs();
@@ -60,6 +63,16 @@ export async function takePollReply(
     case 'missing':
     case 'unreadable':
       return recordFailedRead(read, reply, deps.clock.nowMs());
+  }
+}
+
+/** Has the push registration of an ended task deleted, if there is one: one request, whose failure does no harm. */
+async function forgetPush(deps: Deps, { runId, handle }: StartedToken): Promise<void> {
+  if (handle.pushConfigId === undefined) return;
+  try {
+    await deps.transports.get(handle.server).forgetPush?.(handle);
+  } catch (error) {
+    deps.log.warn('push registration not deleted', { runId, server: handle.server, error });
   }
 }
 
@@ -117,7 +130,10 @@ async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promis
   const { deps, message, token, claimedDueAtMs } = read;
   const { runId, waitId } = token;
   const { server } = token.handle;
-  const nextAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const hops = message.hop?.count ?? 0;
+  const usualAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const nextAtMs = message.saidEnded === true ? Math.min(usualAtMs, lookAgainAtMs(nowMs, hops)) : usualAtMs;
+  const soon = { kind: 'poll', runId, waitId, server, ...defined({ saidEnded: message.saidEnded }) } as const;
   const hintMs = pollHint(reply.pollAfterMs);
   const newTtlMs = changedTtlMs(token, reply.ttlMs, nowMs);
   // The claim used the last known poll hint. If that has changed, or reads had failed, the item must record it.
@@ -130,7 +146,7 @@ async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promis
       ...defined({ ttlMs: newTtlMs, trail: reply.trail }),
     });
     if (!recorded) return;
-    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+    await pollAt(deps, { ...soon, dueAtMs: nextAtMs }, nextAtMs);
     await tellOfChange(read, reply.trail);
     return;
   }
@@ -139,11 +155,10 @@ async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promis
     return;
   }
   await tellOfChange(read, token.trail);
-  const count = (message.hop?.count ?? 0) + 1;
   // Only if the read at the end of the claim will not follow this one sooner than the server allows.
-  if (nextAtMs + hintMs < claimedDueAtMs && count <= pollHopsMax) {
-    const hop = { count, claimedDueAtMs };
-    await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
+  if (nextAtMs + hintMs < claimedDueAtMs && hops < pollHopsMax) {
+    const hop = { count: hops + 1, claimedDueAtMs };
+    await pollAt(deps, { ...soon, dueAtMs: claimedDueAtMs, hop }, nextAtMs);
   }
 }
 
@@ -164,7 +179,8 @@ async function recordChange(
   const recorded = await deps.store.polls.record(runId, waitId, { claimedDueAtMs, dueAtMs, pollErrors: 0, trail });
   if (!recorded) return false;
   const hop = isAhead ? ({ count, claimedDueAtMs: dueAtMs, isAhead } as const) : undefined;
-  await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ hop }) }, nextAtMs);
+  const { saidEnded } = message;
+  await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ hop, saidEnded }) }, nextAtMs);
   return true;
 }
 
@@ -177,7 +193,7 @@ async function tellOfChange({ deps, token }: ClaimedRead, trail: TaskTrail | und
 
 /** Counts a read that did not return the task's state, and settles the wait after too many. */
 async function recordFailedRead(
-  { deps, token, claimedDueAtMs }: ClaimedRead,
+  { deps, message: { saidEnded }, token, claimedDueAtMs }: ClaimedRead,
   reply: FailedRead,
   nowMs: EpochMs,
 ): Promise<'settled' | 'failed' | 'stale'> {
@@ -206,7 +222,8 @@ async function recordFailedRead(
     pollErrors,
     ...defined({ sightings }),
   });
-  if (recorded) await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs }, nextAtMs);
+  const next: PollMessage = { kind: 'poll', runId, waitId, server, dueAtMs: nextAtMs, ...defined({ saidEnded }) };
+  if (recorded) await pollAt(deps, next, nextAtMs);
   return 'failed';
 }
 

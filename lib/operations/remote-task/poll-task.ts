@@ -1,6 +1,7 @@
+import { defined } from '../../base/defined.js';
 import { toStoredError } from '../../base/errors.js';
 import type { EpochMs } from '../../base/time.js';
-import { claimUntilMs } from '../../decide/poll.js';
+import { asPolled, claimUntilMs } from '../../decide/poll.js';
 import { isWithWorker, timedOut } from '../../decide/worker-start.js';
 import type { StartedToken, TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
@@ -11,6 +12,9 @@ import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { pollAt, startNow, wakeRunFor } from '../wake.js';
 import { type ClaimedRead, settlePolled, takePollReply } from './poll-reply.js';
+
+/** Delay of a poke that is sent again. */
+const pokeAgainMs = 1_000;
 
 /**
  * `stale`: the message is for an earlier due instant of the token, or another worker has it. `held`: its server must
@@ -42,18 +46,30 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 
   const { dueAtMs } = token;
+  const polled = asPolled(token, message.saidEnded === true);
   const tried = await whenAdmitted(deps, { server: token.handle.server, purpose: 'read' }, async () => {
-    const claimedDueAtMs = message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs;
-    if (claimedDueAtMs === undefined) return 'stale';
+    const claimedDueAtMs = message.hop === undefined ? await claim(deps, polled, dueAtMs) : message.hop.claimedDueAtMs;
+    if (claimedDueAtMs === 'settled') return 'stale';
+    if (claimedDueAtMs === 'moved') return pokeAgain(deps, message);
     const startMs = deps.clock.nowMs();
     const reply = await read(deps, token);
-    recordPoll({ deps, message, token, claimedDueAtMs }, reply, startMs);
-    return takePollReply({ deps, message, token, claimedDueAtMs }, reply);
+    recordPoll({ deps, message, token: polled, claimedDueAtMs }, reply, startMs);
+    return takePollReply({ deps, message, token: polled, claimedDueAtMs }, reply);
   });
   if (tried.kind === 'done') return tried.result;
   // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
-  if (message.hop === undefined || message.hop.isAhead === true) await putOff(deps, token, dueAtMs, tried);
+  const isOwnClaim = message.hop !== undefined && message.hop.isAhead !== true;
+  if (!isOwnClaim && !(await putOff(deps, message, { ...token, dueAtMs }, tried))) await pokeAgain(deps, message);
   return 'held';
+}
+
+/**
+ * Sends a poke again whose claim was lost. What moved the due instant may have read the task before the poke's reason,
+ * such as the record of a read; a scheduled read was superseded.
+ */
+async function pokeAgain(deps: Deps, message: PollMessage): Promise<'stale'> {
+  if (message.dueAtMs === undefined) await pollAt(deps, message, deps.clock.nowMs() + pokeAgainMs);
+  return 'stale';
 }
 
 /**
@@ -70,12 +86,19 @@ async function passOn(
   return 'stale';
 }
 
-/** Puts off the read without counting it as failed. */
-async function putOff(deps: Deps, token: StartedToken, seenDueAtMs: EpochMs, { untilMs }: Held): Promise<void> {
-  const { runId, waitId, handle, deadlineAtMs } = token;
+/** Puts off the read without counting it as failed. Returns false if the due instant has moved meanwhile. */
+async function putOff(
+  deps: Deps,
+  { saidEnded }: PollMessage,
+  token: StartedToken & { readonly dueAtMs: EpochMs },
+  { untilMs }: Held,
+): Promise<boolean> {
+  const { runId, waitId, handle, deadlineAtMs, dueAtMs: seenDueAtMs } = token;
   const dueAtMs = Math.min(untilMs, deadlineAtMs);
   const { claimed } = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
-  if (claimed) await pollAt(deps, { kind: 'poll', runId, waitId, server: handle.server, dueAtMs }, dueAtMs);
+  const next: PollMessage = { kind: 'poll', runId, waitId, server: handle.server, dueAtMs, ...defined({ saidEnded }) };
+  if (claimed) await pollAt(deps, next, dueAtMs);
+  return claimed;
 }
 
 async function read(deps: Deps, token: StartedToken): Promise<PollReply> {
@@ -112,11 +135,12 @@ function isFor(message: PollMessage, dueAtMs: number): boolean {
   return message.dueAtMs === undefined || message.dueAtMs === dueAtMs;
 }
 
-async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<number | undefined> {
+async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<EpochMs | 'settled' | 'moved'> {
   const { runId, waitId } = token;
   const dueAtMs = claimUntilMs(token, deps.clock.nowMs());
   const result = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
   if (result.claimed) return dueAtMs;
-  if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });
-  return undefined;
+  if (result.token?.settlement === undefined) return 'moved';
+  await wakeRunFor(deps, runId, { waitId });
+  return 'settled';
 }

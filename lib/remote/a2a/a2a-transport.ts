@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { A2aAgentConfig } from '../../workflow/app.js';
-import { RemoteEndpoint, type HttpCall, type Send, type WireCall } from '../endpoint/endpoint.js';
+import { RemoteEndpoint, type CallOptions, type HttpCall, type Send, type WireCall } from '../endpoint/endpoint.js';
 import type { TransportDeps } from '../endpoint/transport-deps.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { rpcRequest } from '../rpc/json-rpc.js';
@@ -23,8 +23,8 @@ import type {
   WatchEvent,
 } from '../transport.js';
 import { answerReplyOf, pollReplyOf } from '../rpc/failed-exchange.js';
-import { readAgentCard, type AgentCard } from './agent-card.js';
-import { CardInterfaces, FixedInterface, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
+import type { AgentCard } from './agent-card.js';
+import { homeOf, interfacesOf, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor, canBeNamed } from './call.js';
 import {
   classifyAdoption,
@@ -36,10 +36,11 @@ import {
   unnameable,
 } from './classify.js';
 import { contextNotListed, findByMessage, hasNoLists, type TaskList } from './find-task.js';
-import { idempotentSendExtension, originOf, type A2aInterface, type TaskOrigin } from './interface.js';
+import { idempotentSendExtension, nowhere, originOf, type TaskOrigin } from './interface.js';
 import { contextIdOf, messageIdOf } from './message-id.js';
 import type { A2aOperation, OutgoingMessage } from './operation.js';
 import { answerParts } from './question.js';
+import { forgetPushTimeoutMs, PushRegistrar, secretsIn } from './push.js';
 import { partsOf, problemWithParts } from './request-parts.js';
 import { isEmptyEnd, lacksArtifacts, readAnswerResult, readTaskList, type SendReply } from './read-reply.js';
 import { TaskStream } from './task-stream.js';
@@ -58,13 +59,15 @@ export class A2aTransport implements RemoteTaskTransport {
   readonly #deps: TransportDeps;
   readonly #endpoint: RemoteEndpoint;
   readonly #interfaces: AgentInterfaces;
+  readonly #registrar: PushRegistrar;
 
   constructor(server: string, config: A2aAgentConfig, deps: TransportDeps) {
     this.dedupes = config.dedupes ?? false;
     this.#config = config;
     this.#deps = deps;
     this.#endpoint = new RemoteEndpoint(server, { ...config, url: homeOf(config) }, deps);
-    this.#interfaces = interfacesOf(config, deps);
+    this.#interfaces = interfacesOf(config, deps.clock);
+    this.#registrar = new PushRegistrar(config, deps.clock);
   }
 
   async traits(): Promise<ServerTraits> {
@@ -98,7 +101,7 @@ export class A2aTransport implements RemoteTaskTransport {
     return undefined;
   }
 
-  async start({ request, idempotencyKey, traceparent, untilMs }: StartRequest): Promise<StartReply> {
+  async start({ request, idempotencyKey, traceparent, untilMs, push }: StartRequest): Promise<StartReply> {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
@@ -106,12 +109,14 @@ export class A2aTransport implements RemoteTaskTransport {
       parts: partsOf(request),
     };
     const operation = { kind: 'send', message, idempotencyKey, ...defined({ traceparent }) } as const;
-    const options = { freshConnection: true, patient: untilMs !== undefined };
+    const options = { freshConnection: true, patient: untilMs !== undefined, secrets: secretsIn(push) };
     return this.#endpoint.converse(
       'SendMessage',
       async (send) => {
         const found = await this.#interfaces.forStart(send);
-        const { exchange, origin } = await this.#start(send, found, operation, options);
+        const { exchange, origin } = await this.#registrar.start(push, found, (registered) =>
+          this.#start(send, found, { ...operation, ...defined({ push: registered }) }, options),
+        );
         return this.#settled(send, classifyStart(exchange, origin, contextId));
       },
       untilMs,
@@ -158,11 +163,25 @@ export class A2aTransport implements RemoteTaskTransport {
       const found = await this.#interfaces.forTask(handle, send);
       const { exchange } = await this.#perform(send, found, { kind: 'cancel', taskId: handle.taskId });
       const reply = classifyCancel(exchange);
+      if (reply.kind === 'done') await this.#forgetPush(send, found, handle);
       if (reply.kind !== 'refused') return reply;
       // Reports the task as stopped if it has ended meanwhile.
       const task = await this.#read(send, handle);
       return task.kind === 'ended' || task.kind === 'missing' ? { kind: 'done' } : reply;
     });
+  }
+
+  async forgetPush(handle: RemoteTaskHandle): Promise<void> {
+    await this.#endpoint.converse('DeleteTaskPushNotificationConfig', async (send) => {
+      await this.#forgetPush(send, await this.#interfaces.forTask(handle, send), handle);
+      return { kind: 'done' };
+    });
+  }
+
+  async #forgetPush(send: Send, found: FoundInterface, { taskId, pushConfigId }: RemoteTaskHandle): Promise<void> {
+    if (pushConfigId === undefined) return;
+    const forget = { kind: 'forget_push', taskId, configId: pushConfigId } as const;
+    await this.#perform(send, found, forget, { timeoutMs: forgetPushTimeoutMs });
   }
 
   /**
@@ -287,7 +306,7 @@ export class A2aTransport implements RemoteTaskTransport {
     send: Send,
     found: FoundInterface,
     operation: A2aOperation,
-    options: { readonly freshConnection?: boolean; readonly patient?: boolean } = {},
+    options: CallOptions = {},
   ): Promise<{ readonly exchange: Exchange; readonly origin: TaskOrigin }> {
     const first = await this.#call(send, found, operation, options);
     const isBasic = operation.kind === 'send' || operation.kind === 'get' || operation.kind === 'cancel';
@@ -314,26 +333,10 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 }
 
-/** Interface named for a call that was not made. */
-const nowhere: A2aInterface = { url: '', binding: 'JSONRPC', wire: '1.0' };
-
 /** Returns what would have kept a start of unknown outcome from being ambiguous and the agent lacks. */
 function helpFor(isOld: boolean, streams: boolean): string {
   const lists = isOld ? 'an interface of A2A 1.0 that lists tasks' : 'an agent that lists its tasks';
   return `dedupes: true if the agent recognises the key, ${lists}${streams ? '' : ', an agent that streams'}`;
-}
-
-function interfacesOf(config: A2aAgentConfig, { clock }: TransportDeps): AgentInterfaces {
-  const { url, card, tenant } = config;
-  if (url === undefined) return new CardInterfaces(config, card, clock);
-  return new FixedInterface(url, tenant);
-}
-
-/** Returns the agent's address before its interface is known, for error texts and as the resource of tokens. */
-function homeOf({ url, card }: A2aAgentConfig): string {
-  if (url !== undefined) return url;
-  if (typeof card === 'string') return card;
-  return readAgentCard(card, { hosts: 'any', httpsOnly: false })?.interfaces[0]?.url ?? 'https://agent.invalid/';
 }
 
 function asHttpCall({ method, params, headers }: WireCall, url: string, id: string): HttpCall {

@@ -19,6 +19,8 @@ export interface AgentCard {
   readonly streams: boolean;
   /** Whether the card declares streaming, so that a start may be sent over a stream. */
   readonly startsOverStream: boolean;
+  /** Whether the card declares push notifications. */
+  readonly pushes: boolean;
   /** Whether there is an extended card for authenticated callers. */
   readonly hasExtended: boolean;
 }
@@ -49,6 +51,7 @@ export function cardOfUrl(url: string, tenant?: string): AgentCard & { readonly 
     dedupes: false,
     streams: true,
     startsOverStream: false,
+    pushes: false,
     hasExtended: false,
   };
 }
@@ -77,6 +80,7 @@ export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | unde
     dedupes: objectsIn(capabilities['extensions']).some(({ uri }) => uri === idempotentSendExtension),
     streams: capabilities['streaming'] === true,
     startsOverStream: capabilities['streaming'] === true,
+    pushes: capabilities['pushNotifications'] === true,
     hasExtended: capabilities['extendedAgentCard'] === true || card['supportsAuthenticatedExtendedCard'] === true,
   };
 }

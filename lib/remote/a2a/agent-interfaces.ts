@@ -216,3 +216,16 @@ function inline(card: JsonValue): CardRead {
 function none(error: StoredError): FoundInterface {
   return { kind: 'none', failure: notSent(error) };
 }
+
+export function interfacesOf(config: A2aAgentConfig, clock: Clock): AgentInterfaces {
+  const { url, card, tenant } = config;
+  if (url === undefined) return new CardInterfaces(config, card, clock);
+  return new FixedInterface(url, tenant);
+}
+
+/** Returns the agent's address before its interface is known, for error texts and as the resource of tokens. */
+export function homeOf({ url, card }: A2aAgentConfig): string {
+  if (url !== undefined) return url;
+  if (typeof card === 'string') return card;
+  return readAgentCard(card, { hosts: 'any', httpsOnly: false })?.interfaces[0]?.url ?? 'https://agent.invalid/';
+}

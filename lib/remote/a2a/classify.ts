@@ -11,6 +11,7 @@ import { readSendResult, readStartedTask, readTask, unwrappedTask, type SendRepl
 /** JSON-RPC errors of A2A (section 5.4), which HTTP+JSON expresses differently. */
 const taskNotFound = -32001;
 const taskNotCancelable = -32002;
+const pushNotSupported = -32003;
 const unsupportedOperation = -32004;
 /** Method not found, version not supported. */
 const outdatedCodes: readonly number[] = [-32601, -32009];
@@ -18,6 +19,11 @@ const outdatedCodes: readonly number[] = [-32601, -32009];
 /** Whether the agent no longer speaks the version that it was called in. */
 export function isOutdated(exchange: Exchange): boolean {
   return isErrorOf(exchange, outdatedCodes);
+}
+
+/** Whether the agent refused only the registration of pushes: the start was surely not processed. */
+export function refusesPush(exchange: Exchange): boolean {
+  return isErrorOf(exchange, [pushNotSupported]);
 }
 
 /** Whether the agent declares streaming but does not support it: nothing was started. */

@@ -44,15 +44,19 @@ export function httpJsonCall(
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey, traceparent, overStream } = operation;
+      const { idempotencyKey, traceparent, overStream } = operation;
       const key = { 'idempotency-key': idempotencyKey, ...defined({ traceparent }) };
-      if (overStream !== true) return post('/message:send', sendParams10(message), key);
-      return firstEventOf(post('/message:stream', sendParams10(message), { ...key, accept: eventsOrJson }));
+      if (overStream !== true) return post('/message:send', sendParams10(operation), key);
+      return firstEventOf(post('/message:stream', sendParams10(operation), { ...key, accept: eventsOrJson }));
     }
     case 'get':
       return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=${historyLengthOf(operation)}`);
     case 'cancel':
       return post(`/tasks/${encodeURIComponent(operation.taskId)}:cancel`, {});
+    case 'forget_push': {
+      const [task, config] = [operation.taskId, operation.configId].map(encodeURIComponent);
+      return { ...get(`/tasks/${task}/pushNotificationConfigs/${config}`), httpMethod: 'DELETE' };
+    }
     case 'list': {
       const query = new URLSearchParams();
       for (const [name, value] of Object.entries(listParams(operation))) query.set(name, String(value));

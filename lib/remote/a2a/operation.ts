@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
+import type { PushRegistration } from '../transport.js';
 import { taskListPageSize } from './limits.js';
 
 /** Operation on an agent, independent of version and binding. */
@@ -13,6 +14,7 @@ export type A2aOperation =
       readonly traceparent?: string;
       /** Answered by a stream, of which the first event is read. */
       readonly overStream?: true;
+      readonly push?: PushRegistration;
     }
   /** `withHistory`: includes the last messages, if the agent keeps them. */
   | { readonly kind: 'get'; readonly taskId: string; readonly withHistory?: true }
@@ -26,6 +28,7 @@ export type A2aOperation =
       readonly pageSize?: number;
     }
   | { readonly kind: 'subscribe'; readonly taskId: string }
+  | { readonly kind: 'forget_push'; readonly taskId: string; readonly configId: string }
   | { readonly kind: 'extended_card' };
 
 /** Message sent by us; its parts are in the names of 1.0. */

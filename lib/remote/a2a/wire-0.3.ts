@@ -3,14 +3,9 @@
 import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
+import type { PushRegistration } from '../transport.js';
 import { partFor03 } from './normal-form.js';
-import {
-  acceptedOutputModes,
-  eventsOrJson,
-  historyLengthOf,
-  type A2aOperation,
-  type OutgoingMessage,
-} from './operation.js';
+import { acceptedOutputModes, eventsOrJson, historyLengthOf, type A2aOperation } from './operation.js';
 
 /**
  * Returns the call for an operation.
@@ -25,10 +20,10 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey, traceparent, overStream } = operation;
+      const { idempotencyKey, traceparent, overStream } = operation;
       const [method, accept] =
         overStream === true ? ['message/stream', eventsOrJson] : ['message/send', 'application/json'];
-      return call(method, sendParams(message), {
+      return call(method, sendParams(operation), {
         accept,
         'idempotency-key': idempotencyKey,
         ...defined({ traceparent }),
@@ -42,15 +37,30 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
       throw new TypeError('A2A 0.3 has no list of tasks');
     case 'subscribe':
       return call('tasks/resubscribe', { id: operation.taskId }, { accept: 'text/event-stream' });
+    case 'forget_push': {
+      const { taskId, configId } = operation;
+      return call('tasks/pushNotificationConfig/delete', { id: taskId, pushNotificationConfigId: configId });
+    }
     case 'extended_card':
       return call('agent/getAuthenticatedExtendedCard', {});
   }
 }
 
 /** Asks not to block: by default servers wait for the end of the task. */
-function sendParams({ parts, ...message }: OutgoingMessage): JsonObject {
+function sendParams({ message: { parts, ...message }, push }: Extract<A2aOperation, { kind: 'send' }>): JsonObject {
   return {
     message: { kind: 'message', ...message, role: 'user', parts: parts.map(partFor03) },
-    configuration: { blocking: false, historyLength: 0, acceptedOutputModes },
+    configuration: {
+      blocking: false,
+      historyLength: 0,
+      acceptedOutputModes,
+      ...defined({ pushNotificationConfig: push === undefined ? undefined : pushConfig03(push) }),
+    },
   };
+}
+
+/** Gives the secret in both places: agents of 0.3 echo the token. */
+function pushConfig03({ id, url, secret }: PushRegistration): JsonObject {
+  if (secret === undefined) return { id, url };
+  return { id, url, token: secret, authentication: { schemes: ['Bearer'], credentials: secret } };
 }

@@ -3,15 +3,9 @@
 import { defined } from '../../base/defined.js';
 import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
+import type { PushRegistration } from '../transport.js';
 import type { A2aInterface } from './interface.js';
-import {
-  acceptedOutputModes,
-  eventsOrJson,
-  historyLengthOf,
-  listParams,
-  type A2aOperation,
-  type OutgoingMessage,
-} from './operation.js';
+import { acceptedOutputModes, eventsOrJson, historyLengthOf, listParams, type A2aOperation } from './operation.js';
 
 export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, extensions: readonly string[]): WireCall {
   const headers = headersFor10(extensions);
@@ -22,10 +16,10 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
   });
   switch (operation.kind) {
     case 'send': {
-      const { message, idempotencyKey, traceparent, overStream } = operation;
+      const { idempotencyKey, traceparent, overStream } = operation;
       const [method, accept] =
         overStream === true ? ['SendStreamingMessage', eventsOrJson] : ['SendMessage', 'application/json'];
-      return call(method, sendParams10(message), {
+      return call(method, sendParams10(operation), {
         accept,
         'idempotency-key': idempotencyKey,
         ...defined({ traceparent }),
@@ -39,6 +33,8 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
       return call('ListTasks', listParams(operation));
     case 'subscribe':
       return call('SubscribeToTask', { id: operation.taskId }, { accept: 'text/event-stream' });
+    case 'forget_push':
+      return call('DeleteTaskPushNotificationConfig', { taskId: operation.taskId, id: operation.configId });
     case 'extended_card':
       return call('GetExtendedAgentCard', {});
   }
@@ -48,11 +44,22 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
  * Returns the parameters of SendMessage in both bindings. Sets `returnImmediately`, since the default is to wait for
  * the end.
  */
-export function sendParams10(message: OutgoingMessage): JsonObject {
+export function sendParams10({ message, push }: Extract<A2aOperation, { kind: 'send' }>): JsonObject {
   return {
     message: { ...message, role: 'ROLE_USER' },
-    configuration: { returnImmediately: true, historyLength: 0, acceptedOutputModes },
+    configuration: {
+      returnImmediately: true,
+      historyLength: 0,
+      acceptedOutputModes,
+      ...defined({ taskPushNotificationConfig: push === undefined ? undefined : pushConfig10(push) }),
+    },
   };
+}
+
+/** Gives the secret in both places: some agents echo the token, others the credentials. */
+function pushConfig10({ id, url, secret }: PushRegistration): JsonObject {
+  if (secret === undefined) return { id, url };
+  return { id, url, token: secret, authentication: { scheme: 'Bearer', credentials: secret } };
 }
 
 /** Returns the headers for version and extensions (section 3.6). */

@@ -24,7 +24,7 @@ export interface WireCall {
 
 /** Request that is not JSON-RPC: a REST call, a document, an event stream. Header names are in lower case. */
 export interface HttpCall extends Pick<HttpRequest, 'body' | 'enough' | 'signal' | 'limits'> {
-  readonly httpMethod: 'GET' | 'POST';
+  readonly httpMethod: 'GET' | 'POST' | 'DELETE';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Maps the reply to an exchange. */
@@ -39,6 +39,8 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Whether all of that time may pass before the first byte of the answer. */
   readonly patient?: boolean;
+  /** Texts in the request that must not appear in errors and logs, besides the credentials. */
+  readonly secrets?: readonly string[];
 }
 
 export interface Answered {
@@ -88,6 +90,7 @@ export class RemoteEndpoint {
         secrets.push(...keysIn(url));
         addresses.push(...addressesIn(url));
       }
+      secrets.push(...(options.secrets ?? []));
       const leftMs = untilMs - this.#deps.clock.nowMs();
       if (leftMs <= 0) return { exchange: outOfTime, headers: {} };
       const { answered, sent } = await this.#exchange(call, {

@@ -4,6 +4,7 @@ import { startPromptMs } from '../../base/limits.js';
 import type { Clock } from '../../base/time.js';
 import { effectiveLimits, type ServerLimits } from '../../workflow/server-limits.js';
 import { type GuardDeps, ServerGuard } from './server-guard.js';
+import type { RemoteTaskHandle } from '../../history/event.js';
 import type { RemoteTaskTransport, RemoteTransports, StartReply, StartRequest } from '../transport.js';
 import { isTransient } from '../rpc/transient.js';
 
@@ -99,6 +100,7 @@ function protectedTransport(
         inner.adopt === undefined
           ? undefined
           : (...given: Given<'adopt'>) => learning(() => all.adopt(...given), 'retry'),
+      forgetPush: inner.forgetPush === undefined ? undefined : (handle: RemoteTaskHandle) => all.forgetPush(handle),
       watch:
         inner.watch === undefined
           ? undefined

@@ -32,6 +32,7 @@ export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTa
     case 'a2a':
       return {
         ...mcp,
+        forgetPush: async (handle) => (await inner()).forgetPush(handle),
         find: async (request) => (await inner()).find(request),
         watch: async (...given) => (await inner()).watch(...given),
       } satisfies RemoteTaskTransport & Record<keyof A2aTransport, unknown>;

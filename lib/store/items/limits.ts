@@ -132,6 +132,7 @@ export const itemLimits = {
     lookUntilMs: number,
     startedAtMs: number,
     leftAtMs: number,
+    pushedAtMs: number,
     pollHintMs: number,
     questions: payload(24 * KiB),
     questionsRecorded: number,

@@ -120,6 +120,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   traceparent: optional(text),
   startedAtMs: optional(number),
   leftAtMs: optional(number),
+  pushedAtMs: optional(number),
   dueAtMs: optional(number),
   pollErrors: orElse(number, 0),
   pollHintMs: optional(number),

@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { TokenRecord } from '../../history/records.js';
-import { dueStill, itemExists, notProgressTakenBeyond, notSettled } from '../conditions.js';
+import { dueStill, itemExists, notProgressTakenBeyond, notPushed, notSettled } from '../conditions.js';
 import { noBadReads, tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 import { updateToken } from './update-token.js';
@@ -26,6 +26,18 @@ export class Polls {
       conditions: [notSettled, dueStill(claim.seenDueAtMs)],
     });
     return { claimed: ok, token };
+  }
+
+  /**
+   * Records the first push of a server about an open wait; the marker stays. Returns true if this call recorded it.
+   * Nothing depends on which of two pushes did.
+   */
+  async notePush(runId: RunId, waitId: WaitId, pushedAtMs: EpochMs): Promise<boolean> {
+    const { ok } = await updateToken(this.#table, runId, waitId, {
+      set: tokenFields.write({ pushedAtMs }),
+      conditions: [itemExists, notSettled, notPushed],
+    });
+    return ok;
   }
 
   /**

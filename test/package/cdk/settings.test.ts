@@ -245,6 +245,7 @@ describe('the settings of a stack', () => {
       'ANY /activities/external/{token}/heartbeat',
       'ANY /healthz',
       'ANY /hooks/{name}',
+      'ANY /push/a2a/{pushToken}',
     ]);
     for (const { Properties } of routes.filter((route) => !open.includes(route))) {
       expect(Properties).toMatchObject(expected);
@@ -276,6 +277,17 @@ describe('the settings of a stack', () => {
       ]);
     }
     expect(named('OutwaitScheduleFunction')).toEqual([]);
+  });
+
+  test('tell the agents another address than that of the API', () => {
+    const { template } = synthesize({ publicUrl: 'https://flows.example.com' });
+    const told = Object.values(template.findResources('AWS::Lambda::Function')).map((found) => {
+      const { Environment } = found['Properties'] as { Environment?: { Variables: Record<string, unknown> } };
+      return Environment?.Variables['OUTWAIT_PUBLIC_URL'];
+    });
+    expect(told.filter((url) => url !== undefined)).toEqual(['https://flows.example.com', 'https://flows.example.com']);
+    expect(() => synthesize({ publicUrl: 'http://flows.example.com' })).toThrow('outwait.publicUrl');
+    expect(() => synthesize({ publicUrl: 'https://flows.example.com/?a' })).toThrow('publicUrl must be an https URL');
   });
 
   test('take secrets that are there already', () => {

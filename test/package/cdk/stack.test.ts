@@ -186,8 +186,13 @@ describe('functions', () => {
       OUTWAIT_START_QUEUE_URL: { Ref: 'OutwaitStartQueue44598559' },
       OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
     };
-    for (const name of ['Turn', 'Poll', 'Step', 'Schedule']) {
+    for (const name of ['Poll', 'Schedule']) {
       expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofAll });
+    }
+    // These start tasks, and tell their servers where to push.
+    const ofStarters = { ...ofAll, OUTWAIT_PUBLIC_URL: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] } };
+    for (const name of ['Turn', 'Step']) {
+      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofStarters });
     }
     expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toEqual({
       Variables: { ...ofAll, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
@@ -275,6 +280,7 @@ describe('the HTTP API', () => {
       'ANY /hooks/{name}',
       'ANY /inputs',
       'ANY /inputs/{inputId}',
+      'ANY /push/a2a/{pushToken}',
       'ANY /remote-tasks',
       'ANY /runs',
       'ANY /runs/{runId}',

@@ -12,6 +12,7 @@ import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
 import { peopleMutants } from './people.js';
 import { proofsMutants } from './proofs.js';
+import { pushesMutants } from './pushes.js';
 import { requestsMutants } from './requests.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
@@ -51,6 +52,7 @@ export const mutants: readonly Mutant[] = [
   ...remoteMutants,
   ...peopleMutants,
   ...proofsMutants,
+  ...pushesMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,
@@ -839,8 +841,8 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs)',
-        replace: 'message.hop === undefined ? claimUntilMs(token, deps.clock.nowMs())',
+        find: 'message.hop === undefined ? await claim(deps, polled, dueAtMs)',
+        replace: 'message.hop === undefined ? claimUntilMs(polled, deps.clock.nowMs())',
       },
     ],
     caughtBy: rules('waking', 'poll claims before it reads'),
@@ -863,9 +865,7 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-keeps-settlement-to-itself',
     rule: '... also when the claim finds it',
     file: pollTask,
-    edits: [
-      { find: 'if (result.token?.settlement !== undefined) await wakeRunFor(deps, runId, { waitId });', replace: '' },
-    ],
+    edits: [{ find: "await wakeRunFor(deps, runId, { waitId }); return 'settled';", replace: "return 'settled';" }],
     caughtBy: rules('waking', 'poll sees settled: a claim'),
   },
 

@@ -204,7 +204,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'hops-without-end',
     rule: 'a claim has at most ten hops',
     file: pollReply,
-    edits: [{ find: ' && count <= pollHopsMax', replace: '' }],
+    edits: [{ find: ' && hops < pollHopsMax', replace: '' }],
     caughtBy: rules('polling', 'hops of one claim'),
   },
   {
@@ -222,8 +222,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollReply,
     edits: [
       {
-        find: `...defined({ sightings }), }); if (recorded)`,
-        replace: `...defined({ sightings }) }); if (recorded || true)`,
+        find: 'if (recorded) await pollAt(deps, next, nextAtMs);',
+        replace: 'await pollAt(deps, next, nextAtMs);',
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -308,8 +308,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, token, dueAtMs) : message.hop.claimedDueAtMs',
-        replace: 'await claim(deps, token, dueAtMs)',
+        find: 'message.hop === undefined ? await claim(deps, polled, dueAtMs) : message.hop.claimedDueAtMs',
+        replace: 'await claim(deps, polled, dueAtMs)',
       },
     ],
     caughtBy: rules('polling', 'hop within its claim'),
@@ -352,14 +352,14 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'lost-claim-wakes',
     rule: 'a claim that another worker has wakes no run',
     file: pollTask,
-    edits: [{ find: 'if (result.token?.settlement !== undefined) await', replace: 'await' }],
+    edits: [{ find: "if (result.token?.settlement === undefined) return 'moved';", replace: '' }],
     caughtBy: rules('polling', 'claim that another worker was faster with'),
   },
   {
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: 'if (message.hop === undefined) await putOff(', replace: 'await putOff(' }],
+    edits: [{ find: 'if (!isOwnClaim && !(await putOff(', replace: 'if (!(await putOff(' }],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {

@@ -244,7 +244,7 @@ test('claim that another worker was faster with: nobody is woken', async () => {
     await task.move();
     return undefined as never;
   };
-  expect(await task.poll()).toBe('stale');
+  expect(await task.poll({ ...poke, dueAtMs: at(100) })).toBe('stale');
   expect([task.reads, task.sent]).toEqual([0, []]);
 });
 
@@ -273,7 +273,7 @@ test('server that is left alone: a hop and a worker that was overtaken put nothi
     await overtaken.move();
     return busy();
   };
-  expect(await overtaken.poll()).toBe('held');
+  expect(await overtaken.poll({ ...poke, dueAtMs: at(100) })).toBe('held');
   expect([(await overtaken.token()).dueS, overtaken.sent]).toEqual([400, []]);
 });
 

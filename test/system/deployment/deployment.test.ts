@@ -255,6 +255,30 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
     testTimeoutMs,
   );
 
+  it.concurrent(
+    'receives a push of an agent that it told its own address, and reads the task long before the next read is due',
+    async () => {
+      let end = (): void => undefined;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const agent = await startA2aAgent({ pushes: true, work: () => ended });
+      opened.onClose(() => agent.close());
+      const stack = await deployed(withEnvironment(demo, { DEMO_A2A_URL: agent.url }));
+      const api = new StackClient(stack);
+      const runId = await api.start('supplierQuote', { article: 'bolt', quantity: 200, budgetCents: 50_000 });
+      // The first pushes came with the start, so the read after the first one is due a minute later.
+      await vi.waitFor(() => {
+        expect(agent.stats().reads).toBe(1);
+      }, 60_000);
+      const endedAtMs = Date.now();
+      end();
+      expect(await api.outcomeOf(runId)).toMatchObject({ status: 'completed' });
+      expect(agent.stats()).toMatchObject({ startCalls: [{}], tasks: 1, reads: 2 });
+      expect(Date.now() - endedAtMs).toBeLessThan(45_000);
+      expect(summaryOf(await api.eventsOf(runId))).toContain('settled by poll');
+    },
+    testTimeoutMs,
+  );
+
   it('makes use of all that is granted, but for what CDK and Lambda need to be there', () => {
     const uses = new Map<string, number>();
     for (const { text, uses: count } of stacks.flatMap((stack) => stack.grants()))

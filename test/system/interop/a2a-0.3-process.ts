@@ -62,7 +62,7 @@ runAgent(agent, app, (origin) => {
     protocolVersion: '0.3.0',
     url: `${origin}/rpc`,
     preferredTransport: 'JSONRPC',
-    capabilities: { streaming: true },
+    capabilities: { streaming: true, pushNotifications: true },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['application/json'],
     skills: [],

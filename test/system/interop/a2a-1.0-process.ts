@@ -58,7 +58,7 @@ runAgent(agent, app, (origin) => {
       { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       { url: `${origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
     ],
-    capabilities: { streaming: true },
+    capabilities: { streaming: true, pushNotifications: true },
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['application/json'],
     skills: [],

@@ -62,8 +62,9 @@ export interface Change {
 }
 
 const hasBody = ({ body }: ValidRequest): boolean => body !== undefined;
-/** Whether the route parses the body strictly. A hook takes any JSON. */
-const isStrict = (request: ValidRequest): boolean => hasBody(request) && request.route !== 'receiveHook';
+/** Whether the route parses the body strictly. A hook takes any JSON, a push any object. */
+const isStrict = (request: ValidRequest): boolean =>
+  hasBody(request) && request.route !== 'receiveHook' && request.route !== 'receiveA2aPush';
 const hasFields = (request: ValidRequest): boolean => isStrict(request) && leaves(request).length > 0;
 const always = (): boolean => true;
 

@@ -56,6 +56,7 @@ const expectedRefusals: Readonly<Record<RouteName, string[]>> = {
   heartbeatBearer: [...settle, 'UNAUTHORIZED', 'TOKEN_INVALID'],
   settleBatch: settle,
   receiveHook: [...settle, 'UNAUTHORIZED'],
+  receiveA2aPush: [...settle, 'UNAUTHORIZED'],
 };
 
 type Send = (request: SentRequest) => Promise<Received>;

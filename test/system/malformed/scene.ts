@@ -3,7 +3,7 @@ import { apiHandler } from '../../../lib/aws/api-handler.js';
 import { EngineError } from '../../../lib/base/errors.js';
 import { inputIdOf } from '../../../lib/base/ids.js';
 import type { JsonObject } from '../../../lib/base/json.js';
-import { bearerWebhook, defineApp, defineWorkflow, mcpServer, secret } from '../../../lib/index.js';
+import { a2aAgent, bearerWebhook, defineApp, defineWorkflow, mcpServer, secret } from '../../../lib/index.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { SecretReader } from '../../../lib/secrets/secret-reader.js';
 import { type RouteName, routes } from '../../../lib/topology/routes.js';
@@ -42,6 +42,10 @@ const waits = defineWorkflow({
   name: 'waits',
   run: (ctx) => ctx.callRemoteTask({ server: 'reports', tool: 'export', timeout: { hours: 1 } }),
 });
+const delegates = defineWorkflow({
+  name: 'delegates',
+  run: (ctx) => ctx.callRemoteTask({ server: 'agent', tool: 'export', timeout: { hours: 1 } }),
+});
 const talks = defineWorkflow({
   name: 'talks',
   run: async (ctx) => {
@@ -58,8 +62,11 @@ const asks = defineWorkflow({
 export async function aScene(planted: Partial<Deps> = {}): Promise<Scene> {
   const world = aWorld();
   const app = defineApp({
-    workflows: [echo, waits, talks, asks],
-    servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }) },
+    workflows: [echo, waits, delegates, talks, asks],
+    servers: {
+      reports: mcpServer({ url: 'https://reports.example.com/mcp' }),
+      agent: a2aAgent({ card: 'https://agent.example.com' }),
+    },
     schedules: [{ name: 'nightly', workflow: echo, every: { hours: 1 }, input: { text: 'tick' } }],
     hooks: {
       talk: {
@@ -93,13 +100,22 @@ export async function aScene(planted: Partial<Deps> = {}): Promise<Scene> {
   const waiting = await start('waits');
   const talking = await start('talks');
   const asking = await start('asks');
+  const delegating = await start('delegates');
   await world.runTurns();
   const token = world.deps.tokens.settleToken({ runId: waiting, waitId: '1' });
+  const push = world.deps.tokens.pushToken({ runId: delegating, waitId: '1', server: 'agent' });
+  const pushed = await world.deps.store.tokens.read(delegating, '1');
   return {
     world,
     handler,
-    requests: validRequests({ waiting, talking, asking, token }),
-    secrets: [token, managementToken, hookToken],
+    requests: validRequests({
+      waiting,
+      talking,
+      asking,
+      token,
+      push: { ...push, taskId: pushed?.handle?.taskId ?? '' },
+    }),
+    secrets: [token, managementToken, hookToken, push.token, push.secret],
   };
 }
 
@@ -108,6 +124,7 @@ interface Ids {
   readonly talking: string;
   readonly asking: string;
   readonly token: string;
+  readonly push: { readonly token: string; readonly secret: string; readonly taskId: string };
 }
 
 interface Made {
@@ -119,7 +136,7 @@ interface Made {
 }
 
 /** Returns at least one valid request for each route. A new route does not compile without one. */
-function validRequests({ waiting, talking, asking, token }: Ids): readonly ValidRequest[] {
+function validRequests({ waiting, talking, asking, token, push }: Ids): readonly ValidRequest[] {
   const run = { path: { runId: talking } };
   const wait = { path: { runId: waiting, waitId: '1' } };
   const held = { path: { token } };
@@ -191,6 +208,13 @@ function validRequests({ waiting, talking, asking, token }: Ids): readonly Valid
         path: { name: 'talk' },
         headers: { authorization: `Bearer ${hookToken}`, 'idempotency-key': 'd-1' },
         body: input,
+      },
+    ],
+    receiveA2aPush: [
+      {
+        path: { pushToken: push.token },
+        headers: { 'x-a2a-notification-token': push.secret },
+        body: { statusUpdate: { taskId: push.taskId, status: { state: 'TASK_STATE_COMPLETED' } } },
       },
     ],
   };

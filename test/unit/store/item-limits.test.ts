@@ -341,9 +341,11 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     ttlMs: atMs,
     binding: 'HTTP+JSON',
     answersQuestions: true,
+    pushConfigId: id,
   };
   const started = { handle, startedAtMs: atMs, dueAtMs: atMs, pollHintMs: atMs, questions: { list: asked } };
   expect((await store.starts.storeHandle(runId, waitId, started)).stored).toBe(true);
+  expect(await store.polls.notePush(runId, waitId, atMs)).toBe(true);
   const claim = { seenDueAtMs: atMs, dueAtMs: atMs + 1 };
   expect((await store.polls.claim(runId, waitId, claim)).claimed).toBe(true);
   const poll = {
