@@ -43,7 +43,8 @@ export interface People {
   /** Addressee of questions that name none. Default: nobody is told of those. */
   readonly default?: string;
   /**
-   * Address of the page where a question is answered; `{inputId}` stands for its id. Default: notices have no link.
+   * Address of the page where a question is answered; `{inputId}` stands for its id. Default: the address of the question
+   * in the API, if the deployment knows its public URL; otherwise notices have no link.
    */
   readonly link?: string;
 }
@@ -109,9 +110,10 @@ export function secretsOfPeople(people: People | undefined): readonly SecretSour
   );
 }
 
-/** Returns the address where a question is answered, if one is configured. */
-export function linkTo({ link }: People, inputId: string): string | undefined {
-  return link?.replace(placeholder, inputId);
+/** Returns the address where a question is answered, if one is configured or the API's own is known. */
+export function linkTo({ link }: People, inputId: string, publicUrl: string | undefined): string | undefined {
+  if (link === undefined) return publicUrl === undefined ? undefined : `${publicUrl}/inputs/${inputId}`;
+  return link.replace(placeholder, inputId);
 }
 
 /** Checks whom questions are sent to. @throws EngineError `CONFIG_INVALID` that names the field, and no value */

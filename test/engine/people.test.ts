@@ -1,6 +1,8 @@
 import { askPerson, defineApp, defineWorkflow, webhookTo, type AskOptions, type People } from 'outwait';
 import { createTestApp, scriptedServer } from 'outwait/testing';
 import { describe, expect, it } from 'vitest';
+import { defined } from '../../lib/base/defined.js';
+import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
 import type { TestAppOptions } from '../../lib/testing/test-deps.js';
 import { anApp, aFlow, startMs } from './support.js';
 import type { Delivery, Messenger, NoticeMessage } from '../../lib/remote/messenger.js';
@@ -75,6 +77,16 @@ describe('people of a question (S2-20)', () => {
     });
     expect(await app.runToEnd(runId)).toMatchObject({ status: 'failed', error: { code: 'INPUT_TIMED_OUT' } });
     expect(app.notices()).toHaveLength(1);
+  });
+
+  it('get a link to the API if no page is configured and the public URL is known', async () => {
+    const { link: _, ...without } = people;
+    const { app, runId } = await asked({ to: 'finance', remindAfter: { hours: 1 } }, {}, without);
+    expect(app.notices()[0]?.data).not.toHaveProperty('link');
+    const token = await app.deps.store.tokens.read(runId, '1');
+    const known = { ...app.deps, publicUrl: 'https://outwait.example.com', clock: { nowMs: () => startMs + 2 * hour } };
+    await pollTask(known, { kind: 'poll', runId, waitId: '1', ...defined({ dueAtMs: token?.dueAtMs }) });
+    expect(app.notices()[1]?.data['link']).toBe(`https://outwait.example.com/inputs/${runId}.1`);
   });
 
   it('are nobody without an addressee, and the default one if there is one', async () => {

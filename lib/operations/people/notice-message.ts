@@ -15,15 +15,21 @@ const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u2
 /** A question whose people are told. */
 export type ToldToken = TokenRecord & { readonly form: AddressedQuestion; readonly notices: Notices };
 
+/** What links are made of. */
+interface LinkBase {
+  readonly people: People;
+  readonly publicUrl: string | undefined;
+}
+
 /**
  * Returns the current notice of a line. Its text is that of the workflow or, for a question of a remote server, of that
  * server: it is cut and plain, and receivers must treat it as text. It never holds a token or a payload.
  */
-export function messageOf(token: ToldToken, at: number, line: NoticeLine, people: People): NoticeMessage {
+export function messageOf(token: ToldToken, at: number, line: NoticeLine, base: LinkBase): NoticeMessage {
   const { runId, waitId, form, notices, createdAtMs, deadlineAtMs } = token;
   const inputId = inputIdOf(runId, waitId);
   const question = cutUtf8(form.message.replace(controls, ' '), questionMaxBytes);
-  const link = linkTo(people, inputId);
+  const link = linkTo(base.people, inputId, base.publicUrl);
   const deadlineAt = deadlineAtMs === undefined ? undefined : iso(deadlineAtMs);
   const data = {
     inputId,

@@ -86,7 +86,7 @@ async function send(deps: Deps, token: ToldToken, at: number, line: NoticeLine):
     return { kind: 'failed', error: storedError('CONFIG_INVALID', `people.receivers has no "${line.to}"`) };
   if (deps.messenger === undefined)
     return { kind: 'failed', error: storedError('CONFIG_INVALID', 'this process sends no notices') };
-  return deps.messenger.send(receiver, messageOf(token, at, line, people));
+  return deps.messenger.send(receiver, messageOf(token, at, line, { people, publicUrl: deps.publicUrl }));
 }
 
 function log(deps: Deps, { runId, waitId }: ToldToken, { line, delivery }: Result): void {
