@@ -33,5 +33,6 @@ export type { Clock } from './base/time.js';
 export type { ParentWait, RunStatus } from './history/records.js';
 export type { AddresseeView, QuestionView } from './operations/views/question-view.js';
 export type { RunView } from './operations/views/show-run.js';
+export type { TaskView, WaitTask } from './operations/views/task-view.js';
 export type { WaitView } from './operations/views/wait-view.js';
 export type { RemoteRequest } from './workflow/remote-request.js';

@@ -20,6 +20,11 @@ export type PlainMetricName =
    * for each request to a hook whose sender is not verified.
    */
   | 'PushAuthFailures'
+  /**
+   * 1 for each read of a remote task that has not changed for longer than `staleAfter`. Old tasks are read every five
+   * minutes, unless their server asks for less: the sum of five minutes is about the number of stale tasks.
+   */
+  | 'StaleTasks'
   /** 1 for each management request without the right bearer token. */
   | 'ManagementAuthFailures'
   /** 1 for each commit that was lost to another owner of the run, who had written first. */
@@ -32,7 +37,7 @@ export type PlainMetricName =
 export interface MetricLabels {
   /** Polls of remote tasks that were sent, by server and kind of reply. */
   readonly Polls: Labels<'server' | 'result'>;
-  /** Pushes of agents and servers that were received, by what became of them. */
+  /** Verified pushes of agents, by result: poked (the task is read now), noted, mismatch (another task), over. */
   readonly PushesReceived: Labels<'result'>;
   /** Replies of a server that broke its protocol. */
   readonly ProtocolViolations: Labels<'server'>;

@@ -52,10 +52,13 @@ function replacement({ name, importers, imports, path, instead }: Replacement): 
   return {
     name,
     setup(builder) {
-      builder.onResolve({ filter: imports }, ({ importer }) =>
-        importers.test(importer) ? { path, namespace: name } : undefined,
+      builder.onResolve({ filter: imports }, ({ importer, resolveDir }) =>
+        importers.test(importer) ? { path, namespace: name, pluginData: resolveDir } : undefined,
       );
-      builder.onLoad({ filter: /./, namespace: name }, () => ({ contents: instead }));
+      builder.onLoad({ filter: /./, namespace: name }, ({ pluginData }) => ({
+        contents: instead,
+        resolveDir: pluginData as string,
+      }));
     },
   };
 }

@@ -6,13 +6,13 @@ import type { RunExplanation } from '../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../operations/views/list-external-waits.js';
 import type { RunNews } from '../operations/views/follow-run.js';
 import type { ServerView } from '../operations/views/list-servers.js';
-import type { RemoteTaskPage } from '../operations/views/list-remote-tasks.js';
 import type { HistoryView } from '../operations/views/read-history.js';
 import type { RunList } from '../operations/views/list-runs.js';
 import type { RunView } from '../operations/views/show-run.js';
 import type { WaitView } from '../operations/views/wait-view.js';
 import type { ScheduleView } from '../operations/schedules/schedule-view.js';
 import { counted } from './counted.js';
+import { changeRows, taskTexts } from './format-remote-tasks.js';
 import { printable } from './printable.js';
 import { formatRows, formatTable, type Row, time, value } from './table.js';
 
@@ -39,6 +39,7 @@ export function formatRun(run: RunView): string {
   if (run.pausedUntilMs !== undefined) rows.push(['paused', `until ${time(run.pausedUntilMs)}`]);
   if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run, run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', formatWait(wait)]);
+  rows.push(...changeRows(run.waits));
   if (run.unreadSignals !== undefined) rows.push(['unread', `signals ${run.unreadSignals.join(', ')}`]);
   if (run.blocked !== undefined) rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
   if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
@@ -48,6 +49,7 @@ export function formatRun(run: RunView): string {
 /** Returns why a run is in its state, one reason per line. */
 export function formatWhy(run: RunExplanation): string {
   const rows: Row[] = [['status', run.status]];
+  const hasStale = run.waits.some(({ stale }) => stale === true);
   if (run.blocked !== undefined) {
     rows.push(['blocked', `${run.blocked.code}: ${run.blocked.message}`]);
     rows.push(['', 'it continues by itself after a deployment whose code fits its history']);
@@ -56,6 +58,8 @@ export function formatWhy(run: RunExplanation): string {
   if (run.startAtMs !== undefined) rows.push(['delayed', `it starts at ${time(run.startAtMs)}`]);
   if (run.afterRunId !== undefined) rows.push(['waits for', formatPredecessor(run, run.afterRunId)]);
   for (const wait of run.waits) rows.push(['waits for', `${formatWait(wait)} (wait ${wait.waitId})`]);
+  if (hasStale)
+    rows.push(['', 'a stale task may never end: outwait remote get reads it now, outwait remote cancel stops it']);
   if (run.deadlineAtMs !== undefined && run.outcome === undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.outcome !== undefined) rows.push(['outcome', formatOutcome(run.outcome)]);
   if (rows.length === 1) rows.push(['', 'it waits for nothing: a turn is under way or due']);
@@ -93,6 +97,7 @@ function formatWait(wait: WaitView): string {
   if (wait.name !== undefined && wait.kind !== 'timer') parts.push(wait.name);
   if (wait.server !== undefined) parts.push(`on ${wait.server}`);
   if (wait.taskId !== undefined) parts.push(`task ${wait.taskId}`);
+  parts.push(...taskTexts(wait));
   for (const question of wait.questions ?? []) parts.push(`asks: ${question}`);
   if (wait.question !== undefined) parts.push(`"${wait.question}" (outwait answer ${wait.inputId ?? ''})`);
   if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
@@ -151,18 +156,6 @@ function formatInput(input: QuestionView): string {
   if (input.schema !== undefined) rows.push(['schema', value(input.schema)]);
   if (input.deadlineAtMs !== undefined) rows.push(['deadline', time(input.deadlineAtMs)]);
   return formatRows(rows);
-}
-
-export function formatRemoteTasks({ tasks, nextAfter }: RemoteTaskPage): string {
-  const more = nextAfter === undefined ? '' : `\n(there may be more: --after '${printable(nextAfter)}')`;
-  if (tasks.length === 0) return `no remote tasks${more}`;
-  const table = formatTable([
-    ['RUN', 'WAIT', 'SERVER', 'TASK', 'STATE', 'SINCE'],
-    ...tasks.map(({ runId, waitId, server, taskId, state, sinceMs }) => {
-      return [runId, waitId, server, taskId, state, time(sinceMs)];
-    }),
-  ]);
-  return table + more;
 }
 
 export function formatList({ runs, cursor }: RunList): string {

@@ -5,7 +5,7 @@ import { remoteStateMaxChars } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type { TokenRecord } from '../history/records.js';
 import type { RemoteEnd } from '../history/remote-end.js';
-import type { TaskProgress, TaskTrail } from '../history/task-trail.js';
+import type { SaidOfTask, TaskProgress, TaskTrail } from '../history/task-trail.js';
 
 /** Most changes that a trail keeps, and their most bytes as JSON: each poll writes the item that holds them. */
 const trailMaxChanges = 20;
@@ -16,18 +16,10 @@ const messageEveryMs = 60_000;
 /** Most changes of one call that its handler hears of; histories have a limit, too. */
 export const progressMax = 500;
 
-/** What a server says of a running task. */
-export interface SaidOfTask {
-  readonly state: string;
-  readonly note?: string;
-  readonly progress?: number;
-  readonly total?: number;
-}
-
 /** Returns the trail with what the server said, or undefined if that is what the trail ends with. */
 export function changedTrail(trail: TaskTrail | undefined, said: SaidOfTask, nowMs: EpochMs): TaskTrail | undefined {
   const last = trail?.changes.at(-1);
-  const next = toProgress(said, nowMs);
+  const next = shownOf(said, nowMs);
   const isSameState = last?.state === next.state;
   if (isSameState && last.message === next.message && last.progress === next.progress && last.total === next.total)
     return undefined;
@@ -72,7 +64,8 @@ export function changesAfter(
     .filter(([number]) => number > taken && number <= progressMax);
 }
 
-function toProgress({ state, note, progress, total }: SaidOfTask, atMs: EpochMs): TaskProgress {
+/** Returns what a server said, with its texts cut and cleaned, and its numbers checked. */
+export function shownOf({ state, note, progress, total }: SaidOfTask, atMs: EpochMs): TaskProgress {
   const message = note === undefined ? '' : oneLine(note, messageMaxChars);
   return {
     state: oneLine(state, remoteStateMaxChars),

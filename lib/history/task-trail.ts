@@ -20,3 +20,11 @@ export interface TaskTrail {
   /** Since when the task has had its last state. */
   readonly stateSinceMs: EpochMs;
 }
+
+/** What a server says of a running task. */
+export interface SaidOfTask {
+  readonly state: string;
+  readonly note?: string;
+  readonly progress?: number;
+  readonly total?: number;
+}

@@ -3,17 +3,30 @@ import type { Context } from 'hono';
 import type { Deps } from '../operations/deps.js';
 import { cancelRemoteTask } from '../operations/requests/cancel-remote-task.js';
 import { listRemoteTasks } from '../operations/views/list-remote-tasks.js';
+import { readRemoteTaskNow } from '../operations/views/read-remote-task.js';
 import { pollRemoteTask } from '../operations/requests/poll-remote-task.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
 import { bodyIn, noQueryIn, queryOf, runIdIn } from './request-parts.js';
-import { emptyBody, remoteTasksQuery } from './requests.js';
+import { emptyBody, remoteTaskQuery, remoteTasksQuery } from './requests.js';
 
 // Handlers of the routes for tasks on remote servers.
 
 export async function list(deps: Deps, context: Context): Promise<Response> {
-  const { limit, orphaned, ...page } = parseQuery(remoteTasksQuery, queryOf(context));
-  return json(200, await listRemoteTasks(deps, { limit, orphaned: orphaned === 'true', ...defined(page) }));
+  const { limit, orphaned, stale, staleAfter, ...page } = parseQuery(remoteTasksQuery, queryOf(context));
+  const staleAfterMs = staleAfter === undefined ? undefined : staleAfter * 1_000;
+  const query = {
+    limit,
+    orphaned: orphaned === 'true',
+    stale: stale === 'true',
+    ...defined({ ...page, staleAfterMs }),
+  };
+  return json(200, await listRemoteTasks(deps, query));
+}
+
+export async function read(deps: Deps, context: Context): Promise<Response> {
+  const { taskId } = parseQuery(remoteTaskQuery, queryOf(context));
+  return json(200, await readRemoteTaskNow(deps, context.req.param('server') ?? '', taskId));
 }
 
 export async function cancel(deps: Deps, context: Context): Promise<Response> {

@@ -14,7 +14,7 @@ import {
   tagValueMaxChars,
 } from '../base/limits.js';
 import { type NameLength, nameProblem } from '../base/name.js';
-import { type Duration, durationToMs } from '../base/time.js';
+import { type Duration, durationMaxMs, durationToMs } from '../base/time.js';
 import { listStatuses } from '../operations/views/list-runs.js';
 
 // Bodies and queries of the management API. Strict: an unknown field is refused, since it was meant to do something.
@@ -159,8 +159,15 @@ export const inputsQuery = z.strictObject({
 export const remoteTasksQuery = z.strictObject({
   orphaned: z.optional(z.enum(['true', 'false'])),
   server: z.optional(z.string().check(z.minLength(1), z.maxLength(256))),
+  stale: z.optional(z.enum(['true', 'false'])),
+  /** Seconds, up to 10 years. */
+  staleAfter: z.optional(wholeNumber(durationMaxMs / 1_000, /^[1-9][0-9]{0,8}$/, 1)),
   limit: z._default(wholeNumber(pageMax, /^[1-9][0-9]{0,2}$/, 1), pageDefault),
   after: z.optional(z.string().check(z.minLength(1), z.maxLength(2_048))),
+});
+
+export const remoteTaskQuery = z.strictObject({
+  taskId: z.string().check(z.minLength(1), z.maxLength(remoteIdMaxBytes)),
 });
 
 export const answerBody = z.discriminatedUnion('action', [

@@ -49,6 +49,7 @@ const handlers = {
   pollRemoteTask: rarely(({ remoteTasks }) => remoteTasks.poll),
   cancelRemoteTask: rarely(({ remoteTasks }) => remoteTasks.cancel),
   listRemoteTasks: rarely(({ remoteTasks }) => remoteTasks.list),
+  readRemoteTask: rarely(({ remoteTasks }) => remoteTasks.read),
   listInputs: rarely(({ inputs }) => inputs.list),
   showInput: rarely(({ inputs }) => inputs.show),
   answerInput: rarely(({ inputs }) => inputs.answer),

@@ -1,6 +1,6 @@
 import { defined } from '../base/defined.js';
 import type { RunId } from '../base/ids.js';
-import { delayedMessageMaxMs } from '../base/limits.js';
+import { delayedMessageMaxMs, queueDelayMaxMs } from '../base/limits.js';
 import type { EpochMs } from '../base/time.js';
 import type {
   News,
@@ -85,6 +85,13 @@ export async function pollAt(deps: Notifier, message: PollMessage, atMs: EpochMs
   await sendSoon(deps, message, atMs);
 }
 
+/** Asks for a read of the remote task at `atMs`, at most 15 minutes ahead, for which no sweep would ask then. */
+export async function pollAhead(deps: Notifier, message: PollMessage, atMs: EpochMs): Promise<void> {
+  const { runId, kind } = message;
+  const send = (delayMs: number): Promise<void> => deps.queues.sendWork(message, delayMs);
+  await soon(deps, { runId, kind, atMs, maxMs: queueDelayMaxMs }, send);
+}
+
 async function sendSoon(deps: Notifier, message: WorkMessage, atMs: EpochMs): Promise<void> {
   const { runId, kind } = message;
   await soon(deps, { runId, kind, atMs }, (delayMs) => deps.queues.sendWork(message, delayMs));
@@ -94,15 +101,17 @@ interface DelayedMessage {
   readonly runId: RunId;
   readonly kind: WorkMessage['kind'] | 'step' | 'start';
   readonly atMs: EpochMs;
+  /** Delay above which nothing is sent, since the sweep asks. */
+  readonly maxMs?: number;
 }
 
 async function soon(
   deps: Notifier,
-  { runId, kind, atMs }: DelayedMessage,
+  { runId, kind, atMs, maxMs = delayedMessageMaxMs }: DelayedMessage,
   send: (delayMs: number) => Promise<void>,
 ): Promise<void> {
   const delayMs = Math.max(0, atMs - deps.clock.nowMs());
-  if (delayMs > delayedMessageMaxMs) return;
+  if (delayMs > maxMs) return;
   try {
     await send(delayMs);
   } catch (error) {

@@ -47,6 +47,8 @@ export type StartReply =
       /** First state of the task, as in a `PollReply`. */
       readonly state?: string;
       readonly note?: string;
+      readonly progress?: number;
+      readonly total?: number;
       /** Questions for which the task is already waiting. */
       readonly questions?: readonly RemoteQuestion[];
     }

@@ -2,8 +2,8 @@ import { defined } from '../base/defined.js';
 import { storedError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { durationToMs, type Duration, type EpochMs } from '../base/time.js';
-import type { SaidOfTask } from '../decide/task-trail.js';
 import type { RemoteEnd } from '../history/remote-end.js';
+import type { SaidOfTask } from '../history/task-trail.js';
 import type { RemoteQuestion } from '../history/remote-question.js';
 
 /** The script of one call to a scripted server. */

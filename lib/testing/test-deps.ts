@@ -4,6 +4,7 @@ import { EngineError } from '../base/errors.js';
 import type { Random } from '../base/ids.js';
 import { stepFunctionTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 import { silentLog, type Log } from '../base/log.js';
+import type { Metrics } from '../base/metrics.js';
 import type { EpochMs } from '../base/time.js';
 import { MemoryBus } from '../bus/memory-bus.js';
 import type { Deps } from '../operations/deps.js';
@@ -41,6 +42,8 @@ export interface TestAppOptions {
   readonly log?: Log;
   /** @internal Sends notices to people. Default: one that keeps them for `notices`. */
   readonly messenger?: Messenger;
+  /** @internal Receives metrics, as in a deployment. Default: none. */
+  readonly metrics?: Metrics;
 }
 
 /** The engine's dependencies in memory, and those of their parts that a test uses. */
@@ -87,6 +90,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
         clock,
         delay,
         log,
+        metrics: options.metrics,
       },
     ),
     tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
@@ -96,7 +100,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     drain: drainMicrotasks,
     delay,
     log,
-    ...defined({ bus }),
+    ...defined({ bus, metrics: options.metrics }),
     messenger: options.messenger ?? messenger,
     secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),

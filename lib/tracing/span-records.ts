@@ -6,7 +6,7 @@ import { about, type Work } from '../operations/trace.js';
 export interface SpanRecord {
   readonly context: TraceContext;
   readonly parent: TraceContext | undefined;
-  /** One of few texts: words, and names of the configuration. */
+  /** Text of few values: words, and names of the configuration. */
   readonly name: string;
   readonly kind: 'internal' | 'client';
   readonly startMs: number;

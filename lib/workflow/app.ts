@@ -1,6 +1,7 @@
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
+import type { Duration } from '../base/time.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
@@ -11,6 +12,7 @@ import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
 import type { Tracing } from './tracing.js';
+import { problemWithStaleAfter } from './stale-after.js';
 
 export { secret } from './server-auth.js';
 
@@ -18,6 +20,11 @@ export { secret } from './server-auth.js';
 export interface ServerOptions {
   readonly auth?: ServerAuth;
   readonly limits?: ServerLimits;
+  /**
+   * Time without a change after which a running task of the server counts as stale, at least 10 minutes: it is then
+   * listed by `outwait remote ls --stale` and counted by the metric `StaleTasks`. Default: an hour.
+   */
+  readonly staleAfter?: Duration;
   /**
    * Whether the server deduplicates starts: it answers a repeat of an idempotency key with the existing task. Default
    * false.
@@ -184,7 +191,10 @@ export function defineApp<
     if (!configName.test(name))
       throw invalid(`servers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
     checkFlags(`servers.${name}`, server);
-    const problem = problemWithAuth(server.auth ?? {}) ?? problemWithLimits(server.limits ?? {});
+    const problem =
+      problemWithAuth(server.auth ?? {}) ??
+      problemWithLimits(server.limits ?? {}) ??
+      problemWithStaleAfter(server.staleAfter);
     if (problem !== undefined) throw invalid(`servers.${name}.${problem}`);
     const relayProblem = server.relayAuth === undefined ? undefined : problemWithHookAuths(server.relayAuth);
     if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);

@@ -84,7 +84,18 @@ const placeholder = '{inputId}';
  * ```
  */
 export function webhookTo({ url, secret, allowPrivateAddresses = false }: WebhookOptions): Receiver {
-  return { kind: 'webhook', url, secrets: isList(secret) ? secret : [secret], allowPrivateAddresses };
+  if (typeof url === 'string' ? !isHttpUrl(url) : problemWithSource(url) !== undefined)
+    throw invalid('webhookTo: url must be an http(s) URL without user info, or come from secret() or the like');
+  if (typeof allowPrivateAddresses !== 'boolean')
+    throw invalid('webhookTo: allowPrivateAddresses must be true or false');
+  const secrets = isList(secret) ? secret : [secret];
+  if (secrets.length === 0 || secrets.length > secretsMax)
+    throw invalid(`webhookTo: secret must be one, or a list of at most ${secretsMax}`);
+  for (const source of secrets) {
+    const problem = typeof source === 'string' ? problemWithSecret(source) : problemWithSource(source);
+    if (problem !== undefined) throw invalid(`webhookTo: secret: ${problem}`);
+  }
+  return { kind: 'webhook', url, secrets, allowPrivateAddresses };
 }
 
 /**
@@ -98,6 +109,8 @@ export function webhookTo({ url, secret, allowPrivateAddresses = false }: Webhoo
  * ```
  */
 export function snsTopic({ topicArn }: { readonly topicArn: string }): Receiver {
+  if (typeof topicArn !== 'string' || !topicArnPattern.test(topicArn))
+    throw invalid('snsTopic: topicArn must be the ARN of an SNS topic');
   return { kind: 'sns', topicArn };
 }
 
@@ -116,48 +129,32 @@ export function linkTo({ link }: People, inputId: string, publicUrl: string | un
   return link.replace(placeholder, inputId);
 }
 
-/** Checks whom questions are sent to. @throws EngineError `CONFIG_INVALID` that names the field, and no value */
+/**
+ * Checks whom questions are sent to; the receivers have been checked by the functions that create them.
+ * @throws EngineError `CONFIG_INVALID` that names the field, and no value
+ */
 export function toPeople(people: People | undefined): People | undefined {
-  const problem = people === undefined ? undefined : problemWithPeople(people);
-  if (problem !== undefined) throw new EngineError('CONFIG_INVALID', `people.${problem}`);
+  if (people === undefined) return undefined;
+  const { receivers, default: byDefault, link } = people;
+  for (const [name, receiver] of Object.entries(receivers)) {
+    if (!configName.test(name))
+      throw invalid(`people.receivers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
+    if (!['webhook', 'sns'].includes((receiver as Partial<Receiver> | undefined)?.kind ?? ''))
+      throw invalid(`people.receivers.${name} must come from webhookTo() or snsTopic()`);
+  }
+  if (byDefault !== undefined && !Object.hasOwn(receivers, byDefault))
+    throw invalid('people.default must be the name of one of the receivers');
+  if (link !== undefined && (!isHttpUrl(link) || link.split(placeholder).length !== 2))
+    throw invalid(`people.link must be an http(s) URL that has ${placeholder} once`);
   return people;
 }
 
-function problemWithPeople({ receivers, default: byDefault, link }: People): string | undefined {
-  if (!isObject(receivers)) return 'receivers must be an object: receivers by name';
-  for (const [name, receiver] of Object.entries(receivers)) {
-    if (!configName.test(name)) return `receivers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`;
-    const problem = problemWithReceiver(receiver);
-    if (problem !== undefined) return `receivers.${name}${problem}`;
-  }
-  if (byDefault !== undefined && !Object.hasOwn(receivers, byDefault))
-    return 'default must be the name of one of the receivers';
-  if (link !== undefined && (!isHttpUrl(link) || link.split(placeholder).length !== 2))
-    return `link must be an http(s) URL that has ${placeholder} once`;
-  return undefined;
+function invalid(message: string): EngineError {
+  return new EngineError('CONFIG_INVALID', message);
 }
 
 // Partition, region, account and name, as `arn:aws:sns:eu-central-1:123456789012:questions`.
 const topicArnPattern = /^arn:aws(-[a-z-]+)?:sns:[a-z0-9-]{1,32}:\d{12}:[A-Za-z0-9_-]{1,256}(\.fifo)?$/;
-
-function problemWithReceiver(receiver: unknown): string | undefined {
-  const { kind, url, secrets, allowPrivateAddresses, topicArn } = (receiver ?? {}) as Record<string, unknown>;
-  if (kind === 'sns')
-    return typeof topicArn === 'string' && topicArnPattern.test(topicArn)
-      ? undefined
-      : '.topicArn must be the ARN of an SNS topic';
-  if (kind !== 'webhook') return ' must come from webhookTo() or snsTopic()';
-  if (typeof url === 'string' ? !isHttpUrl(url) : problemWithSource(url) !== undefined)
-    return '.url must be an http(s) URL without user info, or come from secret() or the like';
-  if (typeof allowPrivateAddresses !== 'boolean') return '.allowPrivateAddresses must be true or false';
-  const list = (Array.isArray(secrets) ? secrets : []) as readonly unknown[];
-  if (list.length === 0 || list.length > secretsMax) return `.secret must be one, or a list of at most ${secretsMax}`;
-  for (const source of list) {
-    const problem = typeof source === 'string' ? problemWithSecret(source) : problemWithSource(source);
-    if (problem !== undefined) return `.secret: ${problem}`;
-  }
-  return undefined;
-}
 
 /** Returns what is wrong with a secret of Standard Webhooks, if anything; never its value. */
 function problemWithSecret(secret: string): string | undefined {
@@ -173,10 +170,6 @@ export function signingKeyOf(secret: string): string | undefined {
 function isHttpUrl(value: string): boolean {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
 }
 
 /** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */

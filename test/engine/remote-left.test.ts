@@ -164,9 +164,10 @@ describe('the list of remote tasks (GB-32)', () => {
     const { app, runId } = await started(flow, { reports, supplier });
     await app.pass({ minutes: 1 });
     const all = await listRemoteTasks(app.deps, { orphaned: false, limit: 20 });
+    const shown = { state: 'working', stateSinceMs: startMs, changedAtMs: startMs };
     expect(all.tasks).toEqual([
-      { runId, waitId: '1', server: 'reports', taskId: 'task-1', state: 'open', sinceMs: startMs },
-      { runId, waitId: '2', server: 'supplier', taskId: 'task-1', state: 'open', sinceMs: startMs },
+      { runId, waitId: '1', server: 'reports', taskId: 'task-1', state: 'open', sinceMs: startMs, task: shown },
+      { runId, waitId: '2', server: 'supplier', taskId: 'task-1', state: 'open', sinceMs: startMs, task: shown },
     ]);
     const some = await listRemoteTasks(app.deps, { orphaned: false, limit: 20, server: 'supplier' });
     expect(some.tasks.map(({ waitId }) => waitId)).toEqual(['2']);

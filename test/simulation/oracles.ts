@@ -162,6 +162,7 @@ export function sourceOf(event: HistoryEvent): string | undefined {
   if (event.type === 'RemoteTaskStartLost') return `look ${event.waitId} ${event.look}`;
   if (event.type === 'RemoteTaskStartAsked') return `start ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'RemoteQuestionAsked') return `question ${event.waitId} ${questionIdOf(event)}`;
+  if (event.type === 'RemoteTaskProgressed') return `change ${event.waitId} ${event.number}`;
   if (event.type === 'RemoteAnswerFailed') return `answer ${event.waitId} attempt ${event.attempt}`;
   if (event.type === 'WaitsClosed') return `closed ${event.waitIds.join(' ')}`;
   if ('waitId' in event) return `${event.type} ${event.waitId}`;

@@ -40,6 +40,7 @@ import { loadLimitedStart, startRun } from '../../lib/operations/requests/start-
 import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/guard/protection.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
+import type { SaidOfTask } from '../../lib/history/task-trail.js';
 import type { AnswerReply, FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
 import { toCommit } from '../../lib/store/items/commit.js';
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
@@ -159,6 +160,8 @@ export interface RemoteTask {
   endsAtMs: EpochMs;
   /** The answers that it received, in order. */
   readonly answers: { readonly key: string; readonly answer: string }[];
+  /** What its server has said of it, in the order of its replies. */
+  readonly said: SaidOfTask[];
   cancelled: boolean;
 }
 
@@ -176,6 +179,8 @@ export interface WorldOptions {
   readonly finds?: boolean;
   /** `perhaps`: whether it lists its tasks is not known before it is asked; `never`: it does not list them. */
   readonly lists?: 'perhaps' | 'never';
+  /** Whether running tasks change: their state, message and number, every seven seconds. Default: false. */
+  readonly changes?: boolean;
   /** Number of questions that each tool asks before its task exists, and while it runs. Default: none. */
   readonly asks?: Readonly<Record<string, { readonly first: number; readonly then: number }>>;
   /** No fault begins after this many seconds. */
@@ -1051,7 +1056,8 @@ export class World {
             if (deviation === 'noReply' || takesMs > waitsMs)
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
-            return { kind: 'started', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
+            const handle = { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } as const;
+            return { kind: 'started', handle, ...this.#saidOf(task) };
           },
         });
       },
@@ -1084,7 +1090,7 @@ export class World {
             if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
             return task.endsAtMs <= this.nowMs
               ? { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } }
-              : { kind: 'working', state: 'working' };
+              : { kind: 'working', ...this.#saidOf(task) };
           },
         }),
       answer: (handle, { key }, answer, deliveryKey) =>
@@ -1125,6 +1131,17 @@ export class World {
     const isAsking = answers.length < (this.#options.asks?.[tool]?.then ?? 0);
     if (!isAsking) return undefined;
     return { key: String(answers.length + 1), kind: 'form', message: `question ${answers.length + 1}` };
+  }
+
+  /** Returns what the server says of a running task now. */
+  #saidOf(task: RemoteTask): SaidOfTask {
+    const step = Math.floor((this.nowMs - task.madeAtMs) / (7 * S));
+    const said: SaidOfTask =
+      this.#options.changes === true
+        ? { state: step % 3 === 2 ? 'paused' : 'working', note: `part ${step}`, progress: step }
+        : { state: 'working' };
+    task.said.push(said);
+    return said;
   }
 
   #isMissing({ madeAtMs }: RemoteTask): boolean {
@@ -1176,6 +1193,7 @@ export class World {
       madeAtMs: this.nowMs,
       endsAtMs: this.nowMs + (this.#options.tools?.[tool] ?? 1e9) * S,
       answers: [],
+      said: [],
       cancelled: false,
     };
     this.remote.tasks.push(task);

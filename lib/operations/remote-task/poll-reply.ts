@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { delayedMessageMaxMs, questionsMax } from '../../base/limits.js';
+import { queueDelayMaxMs, questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import { outcomeOf } from '../../decide/outcome.js';
 import {
@@ -19,8 +19,9 @@ import type { TaskTrail } from '../../history/task-trail.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
+import { isTaskStale } from '../views/task-view.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
-import { pollAt, wakeRunFor } from '../wake.js';
+import { pollAhead, pollAt, wakeRunFor } from '../wake.js';
 
 /** Most polls in one chain of messages: Lambda stops a loop through SQS after about 16 invocations. */
 export const pollHopsMax = 10;
@@ -56,6 +57,7 @@ export async function takePollReply(
       const { runId, waitId, handle } = token;
       deps.log.debug('remote task goes on', { runId, waitId, server: handle.server, state: reply.state });
       const trail = changedTrail(token.trail, reply, nowMs);
+      if (trail === undefined && isTaskStale(deps, token)) deps.metrics?.put('StaleTasks', 1);
       const isRecorded = await takeQuestions(read, { ...reply, ...defined({ trail }) }, nowMs);
       if (!isRecorded) await readOn(read, { ...reply, ...defined({ trail }) }, nowMs);
       return 'working';
@@ -174,13 +176,14 @@ async function recordChange(
   const { runId, waitId } = token;
   const { server } = token.handle;
   const count = (message.hop?.count ?? 0) + 1;
-  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= delayedMessageMaxMs;
+  const isAhead = count <= pollHopsMax && nextAtMs - deps.clock.nowMs() <= queueDelayMaxMs;
   const dueAtMs = isAhead ? claimUntilMs(token, nextAtMs) : nextAtMs;
   const recorded = await deps.store.polls.record(runId, waitId, { claimedDueAtMs, dueAtMs, pollErrors: 0, trail });
   if (!recorded) return false;
-  const hop = isAhead ? ({ count, claimedDueAtMs: dueAtMs, isAhead } as const) : undefined;
   const { saidEnded } = message;
-  await pollAt(deps, { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ hop, saidEnded }) }, nextAtMs);
+  const next = { kind: 'poll', runId, waitId, server, dueAtMs, ...defined({ saidEnded }) } as const;
+  if (isAhead) await pollAhead(deps, { ...next, hop: { count, claimedDueAtMs: dueAtMs, isAhead } }, nextAtMs);
+  else await pollAt(deps, next, nextAtMs);
   return true;
 }
 

@@ -33,6 +33,8 @@ interface TaskReply {
   readonly pollAfterMs?: number;
   readonly state?: string;
   readonly note?: string;
+  readonly progress?: number;
+  readonly total?: number;
   readonly questions?: readonly RemoteQuestion[];
 }
 
@@ -49,7 +51,7 @@ export async function recordHandle(
 ): Promise<TokenRecord> {
   const { runId, wait, command, token } = task;
   const nowMs = deps.clock.nowMs();
-  const { pollAfterMs: hintMs, questions, state, note } = reply;
+  const { pollAfterMs: hintMs, questions, state } = reply;
   const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
   const { stored, token: now } = await storeHandle(deps, task, {
     handle: reply.handle,
@@ -59,7 +61,7 @@ export async function recordHandle(
       pollHintMs: hintMs === undefined || hintMs === 0 ? undefined : pollHint(hintMs),
       questions:
         command.answersQuestions && questions !== undefined ? { list: boundedQuestions(questions) } : undefined,
-      trail: state === undefined ? undefined : changedTrail(undefined, { state, ...defined({ note }) }, nowMs),
+      trail: state === undefined ? undefined : changedTrail(undefined, { ...reply, state }, nowMs),
       onlyWithoutHandle: options.found === true ? true : undefined,
     }),
   });

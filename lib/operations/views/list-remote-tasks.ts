@@ -7,6 +7,7 @@ import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { listRuns } from './list-runs.js';
+import { isTaskStale, type TaskView, toTaskView } from './task-view.js';
 
 /**
  * `open`: a run waits for the task. In all other states its wait has ended: `cancelling`: the server is still to be
@@ -23,6 +24,10 @@ export interface RemoteTaskView {
   readonly state: RemoteTaskState;
   /** Start of the task, or end of its wait. */
   readonly sinceMs: EpochMs;
+  /** What reads have shown of the task. */
+  readonly task?: TaskView;
+  /** Whether the open task has not changed for so long that it may never end. */
+  readonly stale?: true;
 }
 
 export interface RemoteTaskQuery {
@@ -31,6 +36,10 @@ export interface RemoteTaskQuery {
    */
   readonly orphaned: boolean;
   readonly server?: string;
+  /** Only open tasks that have not changed for `staleAfterMs`. Not with `orphaned`. Default false. */
+  readonly stale?: boolean;
+  /** Default: `staleAfter` of the server, or an hour. */
+  readonly staleAfterMs?: number;
   /** Page size for orphans: 1 to 100. */
   readonly limit: number;
   /** `nextAfter` of the previous page. */
@@ -49,9 +58,12 @@ export interface RemoteTaskPage {
  * @throws EngineError `INPUT_INVALID` for an `after` that no page has returned
  */
 export async function listRemoteTasks(deps: Deps, query: RemoteTaskQuery): Promise<RemoteTaskPage> {
-  const { tokens, nextAfter } = await (query.orphaned ? readOrphans : readOpen)(deps, query);
+  const { tokens, nextAfter } = query.orphaned
+    ? await readOrphans(deps, query)
+    : await readOpenTokens(deps, query.after);
   const tasks = tokens
-    .flatMap(toView)
+    .filter((token) => query.stale !== true || isTaskStale(deps, token, query.staleAfterMs))
+    .flatMap((token) => toView(deps, token))
     .filter((task) => query.server === undefined || task.server === query.server)
     .filter(({ state }) => !query.orphaned || state === 'left' || state === 'refused' || state === 'gaveUp');
   return { tasks, ...defined({ nextAfter }) };
@@ -76,7 +88,8 @@ async function readOrphans(deps: Deps, { limit, after }: RemoteTaskQuery): Promi
   };
 }
 
-async function readOpen(deps: Deps, { after }: RemoteTaskQuery): Promise<TokenPage> {
+/** Reads the tokens of 25 runs under way, the newest run first. */
+export async function readOpenTokens(deps: Deps, after: string | undefined): Promise<TokenPage> {
   const page = await listRuns(deps, {
     status: 'running',
     limit: externalPageRuns,
@@ -94,12 +107,18 @@ async function readOpen(deps: Deps, { after }: RemoteTaskQuery): Promise<TokenPa
   };
 }
 
-function toView(token: TokenRecord): readonly RemoteTaskView[] {
+function toView(deps: Deps, token: TokenRecord): readonly RemoteTaskView[] {
   const { runId, waitId, handle, settlement, startedAtMs, createdAtMs } = token;
   const state = stateOf(token);
   if (handle === undefined || state === undefined) return [];
   const { server, taskId } = handle;
-  return [{ runId, waitId, server, taskId, state, sinceMs: settlement?.atMs ?? startedAtMs ?? createdAtMs }];
+  return [
+    {
+      ...{ runId, waitId, server, taskId, state },
+      sinceMs: settlement?.atMs ?? startedAtMs ?? createdAtMs,
+      ...defined({ task: toTaskView(token), stale: isTaskStale(deps, token) ? true : undefined }),
+    },
+  ];
 }
 
 /** Returns undefined if the task has ended, as far as is known. */

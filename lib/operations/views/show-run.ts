@@ -9,6 +9,7 @@ import type { InboxRecord, ParentWait, RunRecords, RunStatus } from '../../histo
 import { foldHistory, type RunState } from '../../history/run-state.js';
 import type { Deps } from '../deps.js';
 import { loadRun } from '../load-run.js';
+import { waitTaskOf } from './task-view.js';
 import { toWaitView, type WaitView } from './wait-view.js';
 
 export interface RunView {
@@ -82,7 +83,10 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
     }),
     waits: isOver
       ? []
-      : [...state.open.values()].map((wait) => toWaitView(wait, tokens.get(wait.waitId), deps.clock.nowMs())),
+      : [...state.open.values()].map((wait) => {
+          const token = tokens.get(wait.waitId);
+          return { ...toWaitView(wait, token, deps.clock.nowMs()), ...waitTaskOf(deps, token) };
+        }),
   };
 }
 

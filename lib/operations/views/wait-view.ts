@@ -7,10 +7,11 @@ import { waitDueAtMs } from '../../decide/deadline.js';
 import { isWithWorker } from '../../decide/worker-start.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { BadReads } from '../../history/remote-end.js';
+import type { WaitTask } from './task-view.js';
 import type { OpenWait, WaitKind } from '../../history/open-wait.js';
 
 /** An open wait of a run, for display. */
-export interface WaitView {
+export interface WaitView extends WaitTask {
   readonly waitId: WaitId;
   readonly kind: WaitKind;
   /** Step, tool or skill. */

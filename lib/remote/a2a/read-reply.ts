@@ -4,7 +4,9 @@ import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteStateMaxChars } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
+import type { SaidOfTask } from '../../history/task-trail.js';
 import { isUsableId } from '../endpoint/handle.js';
+import { amountsIn } from '../rpc/amounts.js';
 import { remoteError, unknown, unreadable, violationError } from '../rpc/remote-error.js';
 import type { AnswerReply, FindReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
 import type { TaskOrigin } from './interface.js';
@@ -80,6 +82,7 @@ export function readStartedTask(came: JsonValue, origin: TaskOrigin): StartReply
     handle,
     state: displayState(stateOf(task)),
     ...defined({ note: noteOf(task), questions: questions.length === 0 ? undefined : questions }),
+    ...amountsOf(task),
   };
 }
 
@@ -142,6 +145,7 @@ export function readTask(result: JsonValue, handle: RemoteTaskHandle): PollReply
     kind: 'working',
     state: displayState(stateOf(task)),
     ...defined({ note, questions: questions.length === 0 ? undefined : questions }),
+    ...amountsOf(task),
   };
 }
 
@@ -255,6 +259,16 @@ function noteOf(task: JsonObject): string | undefined {
   const { generation } = task;
   if (typeof generation !== 'number') return text;
   return text === undefined ? `generation ${generation}` : `${text} (generation ${generation})`;
+}
+
+/** Returns the progress as a number: from the data of the status message, its metadata, or that of the task. */
+function amountsOf({ status, metadata }: JsonObject): Pick<SaidOfTask, 'progress' | 'total'> {
+  const message = isJsonObject(status) ? status['message'] : undefined;
+  const { parts, metadata: ofMessage } = isJsonObject(message) ? message : {};
+  const data = Array.isArray(parts)
+    ? (parts as readonly JsonValue[]).map((part) => (isJsonObject(part) ? part['data'] : undefined))
+    : [];
+  return amountsIn(...data, ofMessage, metadata);
 }
 
 function stateOf(task: JsonObject): JsonValue | undefined {

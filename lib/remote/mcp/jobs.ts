@@ -8,6 +8,7 @@ import type { EffectiveJob } from './effective-job.js';
 import type { Exchange } from '../rpc/exchange.js';
 import { isUsableId } from '../endpoint/handle.js';
 import { finiteOrRefused } from '../endpoint/overflow.js';
+import { amountsIn } from '../rpc/amounts.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { CancelReply, PollReply, RemoteEnd, StartReply } from '../transport.js';
 import { cancelReplyOf, pollReplyOf } from '../rpc/failed-exchange.js';
@@ -91,6 +92,7 @@ export function readStatus(
     kind: 'working',
     state,
     ...defined({ note, pollAfterMs: job.pollAfterMs }),
+    ...amountsIn({ progress: read.at('progress') ?? null, total: read.at('total') ?? null }),
   };
 }
 

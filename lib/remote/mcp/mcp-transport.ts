@@ -238,12 +238,12 @@ function refused({ error }: OtherRevision): StartReply {
 function adopted(task: PollReply, handle: RemoteTaskHandle): StartReply {
   switch (task.kind) {
     case 'working': {
-      const { state, note, pollAfterMs, questions } = task;
+      const { state, note, progress, total, pollAfterMs, questions } = task;
       return {
         kind: 'started',
         handle,
         state,
-        ...defined({ note, pollAfterMs, questions }),
+        ...defined({ note, progress, total, pollAfterMs, questions }),
       };
     }
     case 'ended':

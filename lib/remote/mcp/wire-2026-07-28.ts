@@ -4,7 +4,9 @@ import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
 import type { WireCall } from '../endpoint/endpoint.js';
+import type { SaidOfTask } from '../../history/task-trail.js';
 import { isUsableId } from '../endpoint/handle.js';
+import { amountsIn } from '../rpc/amounts.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { PollReply, RemoteAnswer, StartReply } from '../transport.js';
 import { taskForJob, type ToolStart } from './dialect.js';
@@ -284,9 +286,10 @@ export function wholeMs(positive: number): number {
   return Math.min(Math.ceil(positive), Number.MAX_SAFE_INTEGER);
 }
 
-export function noteOf(task: JsonObject): { readonly note?: string } {
+/** Returns what the server says of the progress of a task. */
+export function noteOf(task: JsonObject): Pick<SaidOfTask, 'note' | 'progress' | 'total'> {
   const note = messageIn(task['statusMessage']);
-  return note === undefined ? {} : { note };
+  return { ...defined({ note }), ...amountsIn(task, task['_meta']) };
 }
 
 export function isPositive(value: JsonValue | undefined): value is number {

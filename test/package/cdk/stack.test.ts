@@ -282,6 +282,7 @@ describe('the HTTP API', () => {
       'ANY /inputs/{inputId}',
       'ANY /push/a2a/{pushToken}',
       'ANY /remote-tasks',
+      'ANY /remote-tasks/{server}',
       'ANY /runs',
       'ANY /runs/{runId}',
       'ANY /runs/{runId}/cancel',

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../lib/base/json.js';
 import type { Duration } from '../../../lib/base/time.js';
-import type { WorkflowContext } from '../../../lib/workflow/context.js';
+import type { ProgressHandler, WorkflowContext } from '../../../lib/workflow/context.js';
 import type { StepContext } from '../../../lib/workflow/step-options.js';
 import { defineWorkflow, type AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import type { Telling } from './telling.js';
@@ -113,7 +113,7 @@ class Script {
               await ctx.ask({
                 message: 'well?',
                 timeout: seconds(program.timeout),
-                ...(program.told === 'nobody' ? {} : { to: 'desk' }),
+                to: 'desk',
                 ...(program.told === 'both'
                   ? { remindAfter: { minutes: 1 }, escalate: { after: { minutes: 2 }, to: 'boss' } }
                   : {}),
@@ -126,6 +126,7 @@ class Script {
           tool: program.tool,
           timeout: seconds(program.timeout),
           ...(program.leave ? { onCancel: 'leave' as const } : {}),
+          ...(program.hears === undefined ? {} : { onProgress: this.#hearing(program.hears) }),
         });
         if (program.leave) telling.asked('left call', call);
         return this.#leaf(ctx, async () => (await call).result);
@@ -303,6 +304,15 @@ class Script {
     } finally {
       this.#telling.now(ctx.now());
     }
+  }
+
+  /** Returns a handler that reports what it hears. */
+  #hearing(how: 'at once' | 'slowly'): ProgressHandler {
+    const hear = this.#telling.hears();
+    return async (shown, inner) => {
+      hear(shown);
+      if (how === 'slowly') await inner.sleep(seconds(20));
+    };
   }
 
   /** Returns the script of a part that the engine closes. */

@@ -8,8 +8,15 @@ export type Program =
   | { readonly kind: 'until'; readonly at: number }
   | { readonly kind: 'signal'; readonly name: SignalName; readonly timeout: number }
   | { readonly kind: 'token'; readonly timeout: number }
-  | { readonly kind: 'ask'; readonly timeout: number; readonly told: 'nobody' | 'desk' | 'both' }
-  | { readonly kind: 'remote'; readonly tool: ToolName; readonly timeout: number; readonly leave: boolean }
+  | { readonly kind: 'ask'; readonly timeout: number; readonly told: 'desk' | 'both' }
+  | {
+      readonly kind: 'remote';
+      readonly tool: ToolName;
+      readonly timeout: number;
+      readonly leave: boolean;
+      /** Whether a handler hears of changes of the task; `slowly`: it sleeps after each. */
+      readonly hears?: 'at once' | 'slowly' | undefined;
+    }
   | { readonly kind: 'child'; readonly close: ParentClose; readonly timeout: number }
   | { readonly kind: 'random' }
   /** Begun, and never awaited. */
@@ -196,7 +203,7 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false 
       until: isOutside ? 0 : 2.5,
       signal: 3,
       token: 1.5,
-      ask: 1,
+      ask: 0.5,
       remote: isOutside ? 16 : 4,
       child: hasKids ? 1.5 : 0,
       random: isOutside ? 0 : 0.3,
@@ -212,17 +219,18 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false 
       return { kind: 'signal', name: dice.pick(['x', 'y'] as const), timeout: dice.pick([5, 20, 60, 150, 300]) };
     case 'token':
       return { kind: 'token', timeout: dice.pick([5, 20, 60, 150, 300]) };
-    case 'ask':
-      return { kind: 'ask', timeout: dice.pick([20, 150, 400]), told: dice.pick(['nobody', 'desk', 'both'] as const) };
-    case 'remote':
-      return {
-        kind: 'remote',
-        tool: isOutside
-          ? dice.pick(['quick', 'short', 'short', 'never'] as const)
-          : dice.pick(['quick', 'short', 'short', 'slow', 'never', 'never'] as const),
-        timeout: dice.pick([30, 150, 400]),
-        leave: dice.chance(0.15),
-      };
+    case 'ask': {
+      const timeout = dice.pick([20, 150]);
+      return { kind: 'ask', timeout, told: timeout === 150 ? 'both' : 'desk' };
+    }
+    case 'remote': {
+      const tool = isOutside
+        ? dice.pick(['quick', 'short', 'short', 'never'] as const)
+        : dice.pick(['quick', 'short', 'short', 'slow', 'never', 'never'] as const);
+      const timeout = dice.pick([30, 150, 400]);
+      const hears = timeout === 150 ? 'at once' : timeout === 400 && tool !== 'never' ? 'slowly' : undefined;
+      return { kind: 'remote', tool, timeout, leave: dice.chance(0.15), ...(hears === undefined ? {} : { hears }) };
+    }
     case 'child':
       return {
         kind: 'child',
@@ -325,6 +333,7 @@ export function* smaller(program: Program): Generator<Program> {
     case 'remote':
       yield { kind: 'sleep', for: 1 };
       if (program.leave) yield { ...program, leave: false };
+      if (program.hears !== undefined) yield { ...program, hears: undefined };
       return;
     case 'random':
       return;
@@ -417,9 +426,9 @@ export function print(program: Program): string {
     case 'token':
       return `externalToken(timeout ${program.timeout} s)`;
     case 'ask':
-      return `ask(timeout ${program.timeout} s${program.told === 'nobody' ? '' : `, told: ${program.told}`})`;
+      return `ask(timeout ${program.timeout} s, told: ${program.told})`;
     case 'remote':
-      return `remote(${program.tool} ${program.tool === 'never' ? '' : `${tools[program.tool]} s, `}timeout ${program.timeout} s${program.leave ? ', left on cancel' : ''})`;
+      return `remote(${program.tool} ${program.tool === 'never' ? '' : `${tools[program.tool]} s, `}timeout ${program.timeout} s${program.leave ? ', left on cancel' : ''}${program.hears === undefined ? '' : `, heard ${program.hears}`})`;
     case 'child':
       return `child(${program.close}, timeout ${program.timeout} s)`;
     case 'random':

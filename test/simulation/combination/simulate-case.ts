@@ -23,6 +23,7 @@ import { Dice } from './dice.js';
 import { workflowsOf, type Stage, type Work } from './interpret.js';
 import { isEnded, noticeMs, Oracles, short, type Book } from './oracles.js';
 import { tools } from './program.js';
+import { hearingProblems } from './hearing.js';
 import { Telling, type Told } from './telling.js';
 import {
   drawCase,
@@ -112,6 +113,7 @@ class Simulation implements Stage {
       faultRate: 0,
       workflows,
       tools,
+      changes: true,
       dedupes: given.dedupes,
       finds: given.finds,
       ...(given.lists === undefined ? {} : { lists: given.lists }),
@@ -251,6 +253,8 @@ class Simulation implements Stage {
         continue;
       }
       if (told !== undefined) this.#oracles.checkEnded(book, told);
+      for (const problem of hearingProblems(world.log(book.runId), told?.heardOf ?? [], world.remote.tasks))
+        world.fail('heard-otherwise', `run ${short(book.runId)}: ${problem}`);
       return;
     }
     if (divergences.length > 0) world.fail('replay-diverges', `run ${short(book.runId)}: ${divergences.join('; ')}`);

@@ -1,3 +1,5 @@
+import type { TaskProgress } from '../../../lib/history/task-trail.js';
+
 /** A part that must come to its end, whatever closes it. */
 interface Owed {
   readonly what: 'saga' | 'shield';
@@ -17,6 +19,8 @@ export interface Told {
   readonly runId: string;
   readonly owed: Owed[];
   readonly asked: Asked[];
+  /** What the handler of each call has heard, in the order of the calls. */
+  readonly heardOf: TaskProgress[][];
   /** Requests that were still wanted when the code came to its end. */
   wanted: readonly Asked['what'][];
   hasReturned: boolean;
@@ -33,7 +37,7 @@ export class Telling {
   readonly #numbers: { last: number };
 
   constructor(runId: string, hooks: TellingHooks, path = '', told?: Told, last = { nowMs: 0 }, numbers = { last: 0 }) {
-    this.told = told ?? { runId, owed: [], asked: [], wanted: [], hasReturned: false, heard: 0 };
+    this.told = told ?? { runId, owed: [], asked: [], heardOf: [], wanted: [], hasReturned: false, heard: 0 };
     this.#path = path;
     this.#hooks = hooks;
     this.#last = last;
@@ -64,6 +68,15 @@ export class Telling {
         'some-gave-others',
         `run ${this.told.runId.slice(0, 4)}: ${JSON.stringify(results)}, and first were ${JSON.stringify(first)}`,
       );
+  }
+
+  /** Registers the handler of a call; returns what reports that it hears of a change. */
+  hears(): (shown: TaskProgress) => void {
+    const heard: TaskProgress[] = [];
+    this.told.heardOf.push(heard);
+    return (shown) => {
+      heard.push(shown);
+    };
   }
 
   heardCancel(): void {

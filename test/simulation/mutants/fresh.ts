@@ -84,7 +84,7 @@ export const freshMutants: readonly Mutant[] = [
   {
     name: 'late-handler-drops-call',
     rule: 'a handler that fails outside of a turn lets nothing go on there',
-    file: 'lib/replay/context/remote-answers.ts',
+    file: 'lib/replay/context/remote-progress.ts',
     edits: [{ find: 'if (!host.position.isAdvancing) return; const thrown', replace: 'const thrown' }],
     caughtBy: testsIn(
       'test/engine/questions.test.ts',

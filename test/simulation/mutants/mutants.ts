@@ -14,6 +14,7 @@ import { peopleMutants } from './people.js';
 import { proofsMutants } from './proofs.js';
 import { pushesMutants } from './pushes.js';
 import { requestsMutants } from './requests.js';
+import { progressMutants } from './progress.js';
 import { stepsMutants } from './steps.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
@@ -56,6 +57,7 @@ export const mutants: readonly Mutant[] = [
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,
+  ...progressMutants,
   ...stepsMutants,
   ...tryingMutants,
   ...untestedMutants,
@@ -91,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     rule: 'markers are moved last: questions count as taken in when the head has its marker',
     file: rest,
     edits: [
-      { find: 'await takeQuestions(pass); await clearMarkers(', replace: 'await clearMarkers(' },
+      { find: 'await takeQuestions(pass); await takeProgress', replace: 'await takeProgress' },
       {
         find: 'const marker = await publish(pass, dueAtMs); const isNew',
         replace: 'await takeQuestions(pass); const marker = await publish(pass, dueAtMs); const isNew',
@@ -411,7 +413,7 @@ export const mutants: readonly Mutant[] = [
     file: storePart('tokens'),
     edits: [
       {
-        find: 'set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) },',
+        find: 'set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) },',
         replace: 'set: tokenFields.write({ settlement }),',
       },
     ],
@@ -705,9 +707,9 @@ export const mutants: readonly Mutant[] = [
     file: storePart('tokens'),
     edits: [
       {
-        find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,',
+        find: 'const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists, notSettled,',
         replace:
-          'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,',
+          'const before = await this.read(runId, waitId); if (before?.settlement !== undefined) return { settled: before.settlement.writerId === settlement.writerId, token: before }; const { ok, token } = await updateToken(this.#table, runId, waitId, { set: { ...tokenFields.write({ settlement, trail: settlement.trail }), ...marker(runId, settlement.atMs) }, remove: listAttributes, conditions: [itemExists,',
       },
     ],
     caughtBy: rules('settling', 'settle if there is no settlement: of two'),

@@ -234,8 +234,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollReply,
     edits: [
       {
-        find: `...defined({ ttlMs: newTtlMs }), }); if (recorded)`,
-        replace: `...defined({ ttlMs: newTtlMs }) }); if (recorded || true)`,
+        find: `...defined({ ttlMs: newTtlMs, trail: reply.trail }), }); if (!recorded) return;`,
+        replace: `...defined({ ttlMs: newTtlMs, trail: reply.trail }) });`,
       },
     ],
     caughtBy: rules('polling', 'what a read taught is recorded within its claim'),
@@ -792,7 +792,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'sightings-outlive-questions',
     rule: 'a read that shows questions ends a row of sightings',
     file: storePart('questions'),
-    edits: [{ find: 'pollErrors: 0 }), }, remove: noBadReads,', replace: 'pollErrors: 0 }) },' }],
+    edits: [{ find: 'trail: asked.trail }), }, remove: noBadReads,', replace: 'trail: asked.trail }) },' }],
     caughtBy: rules('conditions', 'questions.record only'),
   },
   {

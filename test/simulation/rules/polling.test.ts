@@ -287,3 +287,33 @@ test('wait that cannot be read: it is passed over, and a store that fails is not
   task.table.get = () => Promise.reject(new Error('gone'));
   expect(await task.poll()).toBe('gone');
 });
+
+test('a change is recorded by the write that claims the next read; a worker that was overtaken changes and sends nothing', async () => {
+  const task = await Task.known();
+  task.reply = { ...working, state: 'paused' };
+  await task.poll();
+  // Two writes, as for a read without a change and the claim of the next one, at 110 s.
+  expect([task.writes, task.sent]).toEqual([2, ['poll for 170']]);
+  const { dueS, token } = await task.token();
+  expect([dueS, token?.trail?.changes.map(({ state }) => state)]).toEqual([170, ['working', 'paused']]);
+  task.nowS = 110;
+  await task.poll({ ...hopTo(170), hop: { count: 1, claimedDueAtMs: at(170), isAhead: true } });
+  expect([task.reads, task.writes]).toEqual([2, 2]);
+
+  const late = await Task.known();
+  late.meanwhile = () => late.move();
+  late.reply = { ...working, state: 'paused' };
+  await late.poll();
+  expect([late.sent, (await late.token()).token?.trail?.count]).toEqual([[], 1]);
+});
+
+test('a message or a number is recorded with the next write, once a minute by one of its own', async () => {
+  const task = await Task.known({ createdAtMs: at(60) });
+  task.nowS = 59;
+  task.reply = { ...working, note: 'reading' };
+  await task.poll();
+  expect((await task.token()).token?.trail?.count).toBe(1);
+  task.nowS = 61;
+  await task.poll();
+  expect((await task.token()).token?.trail?.count).toBe(2);
+});

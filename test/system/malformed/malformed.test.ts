@@ -40,6 +40,7 @@ const expectedRefusals: Readonly<Record<RouteName, string[]>> = {
   pollRemoteTask: [...act, 'RUN_NOT_FOUND'],
   cancelRemoteTask: [...act, 'RUN_NOT_FOUND'],
   listRemoteTasks: view,
+  readRemoteTask: [...view, 'REMOTE_TASK_NOT_FOUND'],
   listInputs: view,
   showInput: [...view, 'INPUT_NOT_FOUND'],
   answerInput: [...act, 'INPUT_NOT_FOUND'],

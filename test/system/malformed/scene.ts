@@ -175,6 +175,7 @@ function validRequests({ waiting, talking, asking, token, push }: Ids): readonly
     pollRemoteTask: [{ ...wait, body: {} }],
     cancelRemoteTask: [{ ...wait, body: {} }],
     listRemoteTasks: [{ query: { orphaned: 'false', server: 'reports', limit: '5' } }],
+    readRemoteTask: [{ path: { server: 'reports' }, query: { taskId: 'task-1' } }],
     listInputs: [{ query: { limit: '5' } }],
     showInput: [question],
     answerInput: [

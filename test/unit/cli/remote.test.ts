@@ -45,7 +45,7 @@ describe('outwait remote ls', () => {
     expect(asked).toEqual(['GET /remote-tasks?limit=5&orphaned=true&server=reports&after=x0']);
     expect(out).toContain('RUN                               WAIT  SERVER   TASK');
     expect(out).toMatch(
-      new RegExp(`^${runId} {2}1 {5}reports {2}task\\S*-1 {2,}left {3}2026-01-01T00:00:00.000Z$`, 'm'),
+      new RegExp(`^${runId} {2}1 {5}reports {2}task\\S*-1 {2,}left {3}2026-01-01T00:00:00.000Z {2}\\d+d \\d+h`, 'm'),
     );
     expect(out).not.toContain('\u001b');
     expect(out).toContain("--after 'x1'");

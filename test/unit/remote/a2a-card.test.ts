@@ -303,7 +303,11 @@ describe('an agent that speaks another version than before', () => {
       else rpcError(response, request, -32601);
     };
     const transport = supplier.transport();
-    expect(await transport.start(start)).toEqual({ kind: 'started', handle: { ...handle, wire: '0.3' } });
+    expect(await transport.start(start)).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: { ...handle, wire: '0.3' },
+    });
     await transport.start(start);
     expect(supplier.trail()).toEqual(['card', 'SendMessage', 'message/send', 'message/send']);
   });
@@ -331,7 +335,11 @@ describe('an agent that speaks another version than before', () => {
     };
     const transport = supplier.transport();
     const reply = await transport.start(start);
-    expect(reply).toEqual({ kind: 'started', handle: { ...handle, tenant: 'acme' } });
+    expect(reply).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: { ...handle, tenant: 'acme' },
+    });
     interfaces = interfaces.reverse();
     supplier.advance(3_600_000);
     await transport.get({ ...handle, tenant: 'acme' });

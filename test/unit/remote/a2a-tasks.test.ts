@@ -360,7 +360,11 @@ describe('a start whose answer was lost', () => {
 describe('a task that somebody else has started', () => {
   it('is taken over after one read', async () => {
     const supplier = await agent(jsonRpc);
-    expect(await supplier.transport().adopt({ taskId: 't1', contextId: 'c1' })).toEqual({ kind: 'started', handle });
+    expect(await supplier.transport().adopt({ taskId: 't1', contextId: 'c1' })).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle,
+    });
     supplier.answer = (request, response) => {
       result(response, request, ended);
     };
@@ -570,20 +574,30 @@ describe('starts over a stream', () => {
   }
 
   it.each([
-    ['JSON-RPC 1.0', jsonRpc, 'SendStreamingMessage', started, { kind: 'started', handle }],
+    [
+      'JSON-RPC 1.0',
+      jsonRpc,
+      'SendStreamingMessage',
+      started,
+      { kind: 'started', state: expect.any(String) as string, handle },
+    ],
     [
       'HTTP+JSON 1.0',
       rest,
       'POST /rest/acme/message:stream',
       started,
-      { kind: 'started', handle: { ...handle, binding: 'HTTP+JSON', tenant: 'acme' } },
+      {
+        kind: 'started',
+        state: expect.any(String) as string,
+        handle: { ...handle, binding: 'HTTP+JSON', tenant: 'acme' },
+      },
     ],
     [
       'JSON-RPC 0.3',
       old,
       'message/stream',
       { kind: 'task', id: 't1', contextId: 'c1', status: { state: 'submitted' } },
-      { kind: 'started', handle: { ...handle, wire: '0.3' } },
+      { kind: 'started', state: expect.any(String) as string, handle: { ...handle, wire: '0.3' } },
     ],
     [
       'an update first',

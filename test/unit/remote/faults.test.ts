@@ -251,7 +251,11 @@ describe.each([mcp, a2a])('a $name server', (protocol) => {
       result(response, request, get ? protocol.ended('t1') : protocol.started);
     });
     const { transport, logged } = transportTo(protocol, server.url);
-    expect(await transport.start(start(protocol))).toEqual({ kind: 'started', handle: protocol.handle });
+    expect(await transport.start(start(protocol))).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: protocol.handle,
+    });
     expect(await transport.get(protocol.handle)).toMatchObject({
       kind: 'ended',
       end: { kind: 'completed', taskId: 't1' },
@@ -373,7 +377,7 @@ describe('an MCP server that answers with an event stream', () => {
     });
     return transportTo(mcp, server.url, 2_000).transport;
   };
-  const started = { kind: 'started', handle: mcp.handle };
+  const started = { kind: 'started', state: expect.any(String) as string, handle: mcp.handle };
 
   it('MCP-04: the response is found after comments, priming and notifications, cut inside a character', async () => {
     const transport = await stream((request, response) => {
@@ -386,7 +390,7 @@ describe('an MCP server that answers with an event stream', () => {
       };
       sendFrom(0, cuts);
     });
-    expect(await transport.start(start(mcp))).toEqual(started);
+    expect(await transport.start(start(mcp))).toEqual({ ...started, note: 'レ' });
   });
 
   it('MCP-05: a stream that ends without a response is not an answer', async () => {

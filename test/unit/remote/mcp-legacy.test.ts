@@ -87,6 +87,7 @@ describe('a start over 2025-11-25', () => {
     const { transport } = await legacyPeer({ 'tools/call': { task: legacyTask } });
     expect(await transport.start(startOf('simulate'))).toEqual({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: legacyHandle,
       pollAfterMs: 1_000,
     });
@@ -201,6 +202,7 @@ describe('a start over 2025-11-25', () => {
     const { transport, server } = await legacyPeer({ initialize: legacyHello, 'tools/call': { task: legacyTask } });
     expect(await transport.start(startOf('simulate'))).toEqual({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: statelessHandle,
       pollAfterMs: 1_000,
     });

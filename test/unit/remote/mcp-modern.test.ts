@@ -42,7 +42,12 @@ describe('a start over 2026-07-28', () => {
       },
       pinned,
     );
-    expect(await transport.start(startOf('x'))).toEqual({ kind: 'started', handle: modernHandle, pollAfterMs: 0 });
+    expect(await transport.start(startOf('x'))).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: modernHandle,
+      pollAfterMs: 0,
+    });
     expect((await transport.get(modernHandle)).kind).toBe('ended');
   });
 

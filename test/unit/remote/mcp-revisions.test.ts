@@ -32,7 +32,11 @@ const legacy = {
 describe('which revision a server speaks', () => {
   it('asks once in the life of a process', async () => {
     const { transport, methods } = await aPeer({ 'server/discover': modern, 'tools/call': started });
-    expect(await transport.start(startOf('x'))).toEqual({ kind: 'started', handle: modernHandle });
+    expect(await transport.start(startOf('x'))).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: modernHandle,
+    });
     await transport.start(startOf('x'));
     expect(methods()).toEqual(['server/discover', 'tools/call', 'tools/call']);
   });
@@ -45,14 +49,22 @@ describe('which revision a server speaks', () => {
 
   it('S0-27: a pinned revision is not asked for', async () => {
     const { transport, methods } = await aPeer({ 'tools/call': started }, { protocolVersion: '2026-07-28' });
-    expect(await transport.start(startOf('x'))).toEqual({ kind: 'started', handle: modernHandle });
+    expect(await transport.start(startOf('x'))).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: modernHandle,
+    });
     expect(await transport.traits!()).toMatchObject({ dedupes: false, finds: false });
     expect(methods()).toEqual(['tools/call']);
   });
 
   it('GB-27: a pinned 2025-11-25 begins with its handshake', async () => {
     const { transport, methods } = await aPeer(legacy, { protocolVersion: '2025-11-25' });
-    expect(await transport.start(startOf('simulate'))).toMatchObject({ kind: 'started', handle: legacyHandle });
+    expect(await transport.start(startOf('simulate'))).toMatchObject({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: legacyHandle,
+    });
     expect(methods()).toEqual(['initialize', 'notifications/initialized', 'tools/list', 'tools/call']);
   });
 
@@ -73,6 +85,7 @@ describe('which revision a server speaks', () => {
     const { transport } = await aPeer({ ...legacy, 'server/discover': answer });
     expect(await transport.start(startOf('simulate'))).toEqual({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: legacyHandle,
       pollAfterMs: 1_000,
     });
@@ -148,7 +161,11 @@ describe('which revision a server speaks', () => {
 
   it('a server that knows neither discover nor initialize is spoken to without either', async () => {
     const { transport, methods } = await aPeer({ 'tools/call': started });
-    expect(await transport.start(startOf('x'))).toEqual({ kind: 'started', handle: modernHandle });
+    expect(await transport.start(startOf('x'))).toEqual({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: modernHandle,
+    });
     expect(methods()).toEqual(['server/discover', 'initialize', 'tools/call']);
   });
 
@@ -181,7 +198,7 @@ describe('which revision a server speaks', () => {
   it('MCP-53: a server that turned into an older one is asked again, and its tasks keep their revision', async () => {
     const peer = await aPeer({ 'server/discover': modern, 'tools/call': started });
     const old = await peer.transport.start(startOf('simulate'));
-    expect(old).toMatchObject({ kind: 'started', handle: { wire: '2026-07-28' } });
+    expect(old).toMatchObject({ kind: 'started', state: expect.any(String) as string, handle: { wire: '2026-07-28' } });
     const onlyOld = rpcError(-32022, 'no', { status: 400, data: { supported: ['2025-11-25'] } });
     peer.becomes({
       ...legacy,
@@ -191,6 +208,7 @@ describe('which revision a server speaks', () => {
     });
     expect(await peer.transport.start(startOf('simulate'))).toMatchObject({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: { wire: '2025-11-25' },
     });
     const sent = peer.server.received.length;
@@ -213,6 +231,7 @@ describe('which revision a server speaks', () => {
     peer.becomes({ 'server/discover': modern, initialize: notOld, 'tools/call': [notOld, started] });
     expect(await peer.transport.start(startOf('simulate'))).toMatchObject({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: { wire: '2026-07-28' },
     });
   });
@@ -317,6 +336,7 @@ describe('taking over a task that another party started', () => {
     });
     expect(await transport.adopt!({ taskId: 't1' })).toEqual({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: bareHandle,
       pollAfterMs: 9_000,
     });
@@ -348,6 +368,7 @@ describe('taking over a task that another party started', () => {
     const { transport } = await aPeer({ ...legacy, 'tasks/get': legacyTask });
     expect(await transport.adopt!({ taskId: 't1' })).toEqual({
       kind: 'started',
+      state: expect.any(String) as string,
       handle: { ...bareHandle, wire: '2025-11-25', session: 's-1' },
       pollAfterMs: 1_000,
     });

@@ -308,9 +308,17 @@ describe('servers of the first SDK for Python', () => {
     };
     const here = aProcess();
     const slow = here.start(startOf('work', { slow: true }));
-    expect(await here.start(startOf('work'))).toMatchObject({ kind: 'started', handle: { taskId: 't1' } });
+    expect(await here.start(startOf('work'))).toMatchObject({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: { taskId: 't1' },
+    });
     hung();
-    expect(await slow).toMatchObject({ kind: 'started', handle: { taskId: 't2' } });
+    expect(await slow).toMatchObject({
+      kind: 'started',
+      state: expect.any(String) as string,
+      handle: { taskId: 't2' },
+    });
     expect(asked).toEqual([5_000, 5_000]);
   });
 

@@ -63,7 +63,7 @@ function aServer(limits: ServerLimits = {}, { jitter = 0 } = {}) {
         protocol: 'mcp',
         dedupes: false,
         problemWith: () => undefined,
-        start: async () => ({ kind: 'started', handle }),
+        start: async () => ({ kind: 'started', state: expect.any(String) as string, handle }),
         get: async () => {
           server.calls++;
           return server.reply;

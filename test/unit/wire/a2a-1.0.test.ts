@@ -145,23 +145,36 @@ describe('the result of SendMessage', () => {
   const message = { messageId: 'a-1', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] };
 
   it.each([
-    ['a task', { task: taskIn('TASK_STATE_SUBMITTED') }, { kind: 'started', handle }],
+    [
+      'a task',
+      { task: taskIn('TASK_STATE_SUBMITTED') },
+      { kind: 'started', state: expect.any(String) as string, handle },
+    ],
     [
       'a task without a context',
       { task: { id: 't-9', status: { state: 'TASK_STATE_WORKING' } } },
-      { kind: 'started', handle: { server: 'supplier', protocol: 'a2a', wire: '1.0', taskId: 't-9' } },
+      {
+        kind: 'started',
+        state: expect.any(String) as string,
+        handle: { server: 'supplier', protocol: 'a2a', wire: '1.0', taskId: 't-9' },
+      },
     ],
     [
       'A2A-C7: a task with a question',
       { task: taskIn('TASK_STATE_INPUT_REQUIRED', says('Which cost centre?')) },
       {
         kind: 'started',
+        state: expect.any(String) as string,
         handle,
         questions: [{ key: 'a', kind: 'form', message: 'Which cost centre?', parts: [{ text: 'Which cost centre?' }] }],
       },
     ],
-    ['A2A-C9: a task without a state', { task: { id: 't-41', contextId: 'c-1' } }, { kind: 'started', handle }],
-    ['a bare task', taskIn('TASK_STATE_WORKING'), { kind: 'started', handle }],
+    [
+      'A2A-C9: a task without a state',
+      { task: { id: 't-41', contextId: 'c-1' } },
+      { kind: 'started', state: expect.any(String) as string, handle },
+    ],
+    ['a bare task', taskIn('TASK_STATE_WORKING'), { kind: 'started', state: expect.any(String) as string, handle }],
     [
       'A2A-C6, S0-18: an ended task',
       { task: completed },
@@ -492,5 +505,28 @@ describe('what came in place of a result', () => {
     [{ kind: 'http_error', status: 503 }, 'retry'],
   ] as const)('A2A-C30, A2A-C31: a cancel with %j is %s', (exchange, kind) => {
     expect(classifyCancel(exchange).kind).toBe(kind);
+  });
+});
+
+describe('progress as a number', () => {
+  const working = (more: object, message: object = {}) => ({
+    id: 't-41',
+    contextId: 'c-1',
+    status: { state: 'TASK_STATE_WORKING', message: { parts: [{ text: 'reading' }], ...message } },
+    ...more,
+  });
+
+  it.each([
+    [
+      'the data of the status message',
+      working({}, { parts: [{ data: { progress: 1, total: 3 } }] }),
+      { progress: 1, total: 3 },
+    ],
+    ['its metadata', working({}, { metadata: { progress: 0.5, total: 'x' } }), { progress: 0.5 }],
+    ['the metadata of the task', working({ metadata: { progress: 7 } }), { progress: 7 }],
+    ['none of them', working({ metadata: { progress: '7' } }), {}],
+  ])('is read from %s', (_where, task, amounts) => {
+    const { progress, total } = readTask(task as never, handle) as { progress?: number; total?: number };
+    expect(JSON.parse(JSON.stringify({ progress, total }))).toEqual(amounts);
   });
 });

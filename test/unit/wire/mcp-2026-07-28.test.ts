@@ -98,22 +98,46 @@ describe('the result of tools/call', () => {
   const content = [{ type: 'text', text: '412 rows' }];
 
   it.each([
-    ['a task', { ...created, pollIntervalMs: 15_000 }, { kind: 'started', handle, pollAfterMs: 15_000 }],
-    ['a task without a hint', created, { kind: 'started', handle }],
+    [
+      'a task',
+      { ...created, pollIntervalMs: 15_000 },
+      { kind: 'started', state: expect.any(String) as string, handle, pollAfterMs: 15_000 },
+    ],
+    ['a task without a hint', created, { kind: 'started', state: expect.any(String) as string, handle }],
     [
       'a task kept for ever',
       { ...created, ttlMs: null },
-      { kind: 'started', handle: { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId: 't1' } },
+      {
+        kind: 'started',
+        state: expect.any(String) as string,
+        handle: { server: 'reports', protocol: 'mcp', wire: '2026-07-28', taskId: 't1' },
+      },
     ],
-    ['MCP-33: a hint of 0', { ...created, pollIntervalMs: 0 }, { kind: 'started', handle }],
-    ['MCP-33: a negative hint', { ...created, pollIntervalMs: -5 }, { kind: 'started', handle }],
-    ['MCP-33: a fractional hint', { ...created, pollIntervalMs: 1.2 }, { kind: 'started', handle, pollAfterMs: 2 }],
+    [
+      'MCP-33: a hint of 0',
+      { ...created, pollIntervalMs: 0 },
+      { kind: 'started', state: expect.any(String) as string, handle },
+    ],
+    [
+      'MCP-33: a negative hint',
+      { ...created, pollIntervalMs: -5 },
+      { kind: 'started', state: expect.any(String) as string, handle },
+    ],
+    [
+      'MCP-33: a fractional hint',
+      { ...created, pollIntervalMs: 1.2 },
+      { kind: 'started', state: expect.any(String) as string, handle, pollAfterMs: 2 },
+    ],
     [
       'MCP-24: an ended task',
       { ...created, status: 'completed', pollIntervalMs: 9 },
-      { kind: 'started', handle, pollAfterMs: 0 },
+      { kind: 'started', state: expect.any(String) as string, handle, pollAfterMs: 0 },
     ],
-    ['MCP-24: a failed task', { ...created, status: 'failed' }, { kind: 'started', handle, pollAfterMs: 0 }],
+    [
+      'MCP-24: a failed task',
+      { ...created, status: 'failed' },
+      { kind: 'started', state: expect.any(String) as string, handle, pollAfterMs: 0 },
+    ],
     [
       'MCP-23: a result',
       { resultType: 'complete', content },

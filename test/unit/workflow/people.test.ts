@@ -4,9 +4,6 @@ import { secretsOfApp } from '../../../lib/aws/app-secrets.js';
 import type { People } from '../../../lib/workflow/people.js';
 
 const good = `whsec_${Buffer.alloc(24).toString('base64')}`;
-const to = (options: object) => ({
-  receivers: { desk: webhookTo({ url: 'https://a.example/', secret: good, ...options }) },
-});
 
 describe('people of an app', () => {
   it('are receivers with secrets by reference, a default and a link', () => {
@@ -25,23 +22,34 @@ describe('people of an app', () => {
   });
 
   it.each([
-    [{ receivers: undefined }, 'people.receivers must be an object'],
-    [{ receivers: { 'a b': snsTopic({ topicArn: 'x' }) } }, 'people.receivers: "a b" must be letters'],
-    [{ receivers: { desk: {} } }, 'people.receivers.desk must come from webhookTo() or snsTopic()'],
-    [{ receivers: { desk: snsTopic({ topicArn: 'arn:aws:sqs:eu-central-1:1:x' }) } }, 'people.receivers.desk.topicArn'],
-    [to({ url: 'ftp://a.example' }), 'people.receivers.desk.url'],
-    [to({ url: 'https://me:hidden@a.example' }), 'people.receivers.desk.url'],
-    [to({ url: secret('') }), 'people.receivers.desk.url'],
-    [to({ secret: 'hidden' }), 'people.receivers.desk.secret: a secret must be whsec_'],
-    [to({ secret: 'whsec_aGlkZGVu' }), 'people.receivers.desk.secret: a secret must be whsec_'],
-    [to({ secret: [] }), 'people.receivers.desk.secret must be one'],
-    [to({ allowPrivateAddresses: 'false' }), 'people.receivers.desk.allowPrivateAddresses'],
-    [{ ...to({}), default: 'nobody' }, 'people.default must be the name of one of the receivers'],
-    [{ ...to({}), link: 'https://desk.example.com/' }, 'people.link must be an http(s) URL that has {inputId} once'],
-    [{ ...to({}), link: 'desk/{inputId}' }, 'people.link must be an http(s) URL'],
-  ])('are refused: %j', (people, message) => {
-    const define = () => defineApp({ workflows: [], people: people as unknown as People });
-    expect(define).toThrow(message);
-    expect(define).not.toThrow(/hidden|aGlkZGVu/);
+    [{ 'a b': { kind: 'sns' } }, {}, 'people.receivers: "a b" must be letters'],
+    [{ desk: {} }, {}, 'people.receivers.desk must come from webhookTo() or snsTopic()'],
+    [{ desk: undefined }, {}, 'people.receivers.desk must come from webhookTo() or snsTopic()'],
+    [{}, { default: 'nobody' }, 'people.default must be the name of one of the receivers'],
+    [{}, { link: 'https://desk.example.com/' }, 'people.link must be an http(s) URL that has {inputId} once'],
+    [{}, { link: 'desk/{inputId}' }, 'people.link must be an http(s) URL'],
+  ])('are refused: %j %j', (receivers, others, message) => {
+    const people = { receivers, ...others } as unknown as People;
+    expect(() => defineApp({ workflows: [], people })).toThrow(message);
+  });
+
+  it.each([
+    [{ url: 'ftp://a.example' }, 'webhookTo: url must be'],
+    [{ url: 'https://me:hidden@a.example' }, 'webhookTo: url must be'],
+    [{ url: secret('') }, 'webhookTo: url must be'],
+    [{ secret: 'hidden' }, 'webhookTo: secret: a secret must be whsec_'],
+    [{ secret: 'whsec_aGlkZGVu' }, 'webhookTo: secret: a secret must be whsec_'],
+    [{ secret: [] }, 'webhookTo: secret must be one'],
+    [{ allowPrivateAddresses: 'false' }, 'webhookTo: allowPrivateAddresses must be'],
+  ])('have no receiver with %j', (options, message) => {
+    const create = () => webhookTo({ url: 'https://a.example/', secret: good, ...(options as object) });
+    expect(create).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) as string }) as Error,
+    );
+    expect(create).not.toThrow(/hidden|aGlkZGVu/);
+  });
+
+  it('have no topic that is none', () => {
+    expect(() => snsTopic({ topicArn: 'arn:aws:sqs:eu-central-1:1:x' })).toThrow('snsTopic: topicArn must be');
   });
 });
