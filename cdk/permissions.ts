@@ -12,13 +12,16 @@ import type { OutwaitFunctions } from './functions.js';
 
 /** Rights of each function beyond reading and writing the table's items, which all have. */
 const uses: Readonly<
-  Record<FunctionName, { readonly index?: keyof typeof tableIndexes; readonly sendsTo: readonly QueueName[] }>
+  Record<
+    FunctionName,
+    { readonly indexes?: readonly (keyof typeof tableIndexes)[]; readonly sendsTo: readonly QueueName[] }
+  >
 > = {
-  api: { index: 'list', sendsTo: ['turn', 'work'] },
+  api: { indexes: ['list', 'tenant'], sendsTo: ['turn', 'work'] },
   turn: { sendsTo: ['turn', 'work', 'step', 'start'] },
   poll: { sendsTo: ['turn', 'work', 'start'] },
   step: { sendsTo: ['turn', 'work', 'step'] },
-  schedule: { index: 'due', sendsTo: ['turn', 'work', 'step'] },
+  schedule: { indexes: ['due'], sendsTo: ['turn', 'work', 'step'] },
 };
 
 /** Functions that call remote servers. */
@@ -41,11 +44,14 @@ export interface Resources {
 /** Grants each function only the actions that it uses, on the resources on which it uses them. */
 export function grantRights(resources: Resources): void {
   const { functions, table, queues, payloadKey } = resources;
-  for (const [name, { index, sendsTo }] of Object.entries(uses) as [FunctionName, (typeof uses)[FunctionName]][]) {
+  for (const [name, { indexes = [], sendsTo }] of Object.entries(uses) as [
+    FunctionName,
+    (typeof uses)[FunctionName],
+  ][]) {
     const user = functions[name];
     // Leaves out deletes, which never happen, and transactions, which need no action of their own.
     allow(user, ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'], table.tableArn);
-    if (index !== undefined) allow(user, ['dynamodb:Query'], `${table.tableArn}/index/${index}`);
+    for (const index of indexes) allow(user, ['dynamodb:Query'], `${table.tableArn}/index/${index}`);
     for (const queue of sendsTo) allow(user, ['sqs:SendMessage'], queues[queue].queueArn);
     // Needed by all: they replay runs, start them, or make the ids of keyed starts.
     grantSecret(user, resources.tokenKeys);

@@ -7,6 +7,7 @@ import { addDoctorCommand } from './cli/commands/doctor.js';
 import { addExportCommand } from './cli/commands/export.js';
 import { addInitCommand } from './cli/commands/init.js';
 import { addInputCommands } from './cli/commands/inputs.js';
+import { addKeyCommands } from './cli/commands/keys.js';
 import { addLintCommand } from './cli/commands/lint.js';
 import { addReadCommands } from './cli/commands/read.js';
 import { addRemoteCommands } from './cli/commands/remote-tasks.js';
@@ -36,6 +37,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRemoteCommands(program);
   addScheduleCommands(program);
   addServersCommand(program);
+  addKeyCommands(program);
   addExportCommand(program);
   addReplayCommand(program);
   addRedriveCommand(program);

@@ -58,7 +58,7 @@ export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js'
 export type { ProgressHandler } from './workflow/context.js';
 export type { TaskProgress } from './history/task-trail.js';
 
-// Configuring an app: its servers, schedules and hooks.
+// Configuring an app: its servers, schedules, hooks and access.
 export { a2aAgent, defineApp, mcpServer } from './workflow/app.js';
 export type {
   A2aAgentConfig,
@@ -91,6 +91,8 @@ export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
 export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
 export { snsTopic, webhookTo } from './workflow/people.js';
 export type { People, Receiver, SnsReceiver, WebhookOptions, WebhookReceiver } from './workflow/people.js';
+export type { AccessConfig, ClaimRules, PrincipalRules, TenantLimits } from './workflow/access.js';
+export type { Role } from './base/caller.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 
 // Errors that a workflow can catch, each with a code.

@@ -58,10 +58,10 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
 }
 
 function toPoll(fields: JsonObject): PollMessage | undefined {
-  const { runId, waitId, server, dueAtMs, hop, saidEnded, traceparent } = fields;
+  const { runId, waitId, server, dueAtMs, hop, by, saidEnded, traceparent } = fields;
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
-  if (server !== undefined && !isText(server)) return undefined;
+  if ((server !== undefined && !isText(server)) || (by !== undefined && !isText(by))) return undefined;
   if (dueAtMs !== undefined && !isInstant(dueAtMs)) return undefined;
   if (hop !== undefined && knownHop === undefined) return undefined;
   return {
@@ -69,7 +69,7 @@ function toPoll(fields: JsonObject): PollMessage | undefined {
     runId,
     waitId,
     ...defined({
-      ...{ server, dueAtMs, hop: knownHop },
+      ...{ server, dueAtMs, hop: knownHop, by },
       // Hints only.
       saidEnded: saidEnded === true ? true : undefined,
       traceparent: isText(traceparent) ? traceparent : undefined,

@@ -41,7 +41,7 @@ export interface MetricLabels {
   readonly PushesReceived: Labels<'result'>;
   /** Replies of a server that broke its protocol. */
   readonly ProtocolViolations: Labels<'server'>;
-  /** Requests that were refused with 401, 403 or 429, by status. */
+  /** Requests that were refused with 401, 403 or 429, by status; 404: they named a run of another tenant. */
   readonly Refusals: Labels<'status'>;
   /** Starts of remote tasks that were sent, by server and kind of reply. */
   readonly RemoteStarts: Labels<'server' | 'result'>;

@@ -29,6 +29,8 @@ export function formatRun(run: RunView): string {
   if (run.key !== undefined) rows.push(['key', run.key]);
   if (run.concurrencyKey !== undefined) rows.push(['concurrency', value(run.concurrencyKey)]);
   if (run.tags !== undefined) rows.push(['tags', formatTags(run.tags)]);
+  if (run.owner !== undefined) rows.push(['owner', run.owner]);
+  if (run.tenant !== undefined) rows.push(['tenant', run.tenant]);
   if (run.startAtMs !== undefined) rows.push(['not before', time(run.startAtMs)]);
   if (run.deadlineAtMs !== undefined) rows.push(['deadline', time(run.deadlineAtMs)]);
   if (run.endedAtMs !== undefined) rows.push(['ended', time(run.endedAtMs)]);
@@ -161,14 +163,16 @@ function formatInput(input: QuestionView): string {
 export function formatList({ runs, cursor }: RunList): string {
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
+  const isOwned = runs.some(({ owner }) => owner !== undefined);
   const table = formatTable([
-    ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED'],
+    ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED', ...(isOwned ? ['TENANT', 'OWNER'] : [])],
     ...runs.map((run) => [
       run.runId,
       run.workflow,
       run.status,
       time(run.createdAtMs),
       run.endedAtMs === undefined ? '' : time(run.endedAtMs),
+      ...(isOwned ? [run.tenant ?? '', run.owner ?? ''] : []),
     ]),
   ]);
   return table + more;
@@ -216,7 +220,12 @@ export function formatSchedule(schedule: ScheduleView): string {
   const rows: Row[] = [
     ['schedule', schedule.name],
     ['workflow', schedule.workflow],
-    ['status', schedule.pausedAtMs === undefined ? 'active' : `paused since ${time(schedule.pausedAtMs)}`],
+    [
+      'status',
+      schedule.pausedAtMs === undefined
+        ? 'active'
+        : `paused since ${time(schedule.pausedAtMs)}${schedule.pausedBy === undefined ? '' : ` by ${schedule.pausedBy}`}`,
+    ],
   ];
   if (schedule.problem !== undefined) rows.push(['problem', schedule.problem]);
   if (schedule.nextTickAtMs !== undefined) rows.push(['next', time(schedule.nextTickAtMs)]);

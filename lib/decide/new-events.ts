@@ -228,24 +228,26 @@ function requestNews(requests: readonly InboxRecord[], nowMs: EpochMs): HistoryE
 
 function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
   const { inboxId } = item;
+  const by = defined({ by: item.by });
   switch (item.kind) {
     case 'cancel':
-      return { type: 'CancelRequested', atMs, inboxId, ...defined({ reason: item.reason }) };
+      return { type: 'CancelRequested', atMs, inboxId, ...by, ...defined({ reason: item.reason }) };
     case 'terminate':
       return {
         type: 'TerminateRequested',
         atMs,
         inboxId,
+        ...by,
         ...defined({ reason: item.reason }),
       };
     case 'signal':
-      return { type: 'SignalReceived', atMs, inboxId, name: item.name };
+      return { type: 'SignalReceived', atMs, inboxId, name: item.name, ...by };
     case 'pause':
-      return { type: 'RunPaused', atMs, inboxId, untilMs: atMs + pauseMaxMs };
+      return { type: 'RunPaused', atMs, inboxId, untilMs: atMs + pauseMaxMs, ...by };
     case 'resume':
-      return { type: 'RunResumed', atMs, inboxId };
+      return { type: 'RunResumed', atMs, inboxId, ...by };
     case 'retryNow':
-      return { type: 'RetryNowRequested', atMs, inboxId };
+      return { type: 'RetryNowRequested', atMs, inboxId, ...by };
   }
 }
 
@@ -258,7 +260,8 @@ function tokenNews({ state, tokens }: Pick<RunSnapshot, 'state' | 'tokens'>, now
   for (const waitId of state.openTokens.keys()) {
     const settlement = tokens.get(waitId)?.settlement;
     if (settlement !== undefined && settlement.outcome.kind !== 'run_ended') {
-      news.push({ type: 'TokenSettled', atMs: Math.min(settlement.atMs, nowMs), waitId });
+      const { atMs, caller: by } = settlement;
+      news.push({ type: 'TokenSettled', atMs: Math.min(atMs, nowMs), waitId, ...defined({ by }) });
     }
   }
   return news;

@@ -5,3 +5,8 @@ export interface At {
   /** When it happened, by the clock of the process that recorded it. */
   readonly atMs: EpochMs;
 }
+
+/** The caller who asked for it. Missing if it was none with a name. */
+export interface ByCaller {
+  readonly by?: string;
+}

@@ -2,7 +2,7 @@ import type { StoredError } from '../base/errors.js';
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-import type { At } from './at.js';
+import type { At, ByCaller } from './at.js';
 import type { AddressedQuestion } from './question.js';
 import type { RemoteTaskEvent } from './remote-task-event.js';
 
@@ -72,7 +72,7 @@ export type StepFailed = At & {
 export type TimerStarted = At & { readonly type: 'TimerStarted'; readonly waitId: WaitId; readonly firesAtMs: EpochMs };
 export type TimerFired = At & { readonly type: 'TimerFired'; readonly waitId: WaitId };
 /** The token of a wait was settled. The settlement stays on the token item, which is part of the truth. */
-export type TokenSettled = At & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
+export type TokenSettled = At & ByCaller & { readonly type: 'TokenSettled'; readonly waitId: WaitId };
 /** The workflow waits for a signal. */
 export type SignalWaitStarted = At & {
   readonly type: 'SignalWaitStarted';
@@ -82,7 +82,8 @@ export type SignalWaitStarted = At & {
 };
 export type SignalWaitTimedOut = At & { readonly type: 'SignalWaitTimedOut'; readonly waitId: WaitId };
 /** A signal was received. Its payload stays on the inbox item. */
-export type SignalReceived = At & { readonly type: 'SignalReceived'; readonly inboxId: string; readonly name: string };
+export type SignalReceived = At &
+  ByCaller & { readonly type: 'SignalReceived'; readonly inboxId: string; readonly name: string };
 /**
  * A signal was delivered to a wait; derived by the workflow's code, recorded so that the log can be read without the
  * code.
@@ -127,20 +128,23 @@ export type ChildStarted = At & { readonly type: 'ChildStarted'; readonly waitId
 /** The code may take a new path (`ctx.patched`), from now on always. */
 export type PatchRecorded = At & { readonly type: 'PatchRecorded'; readonly patchId: string };
 export type ProgressReported = At & { readonly type: 'ProgressReported'; readonly progress: JsonValue };
-export type RunPaused = At & { readonly type: 'RunPaused'; readonly inboxId: string; readonly untilMs: EpochMs };
-export type RunResumed = At & { readonly type: 'RunResumed'; readonly inboxId?: string };
+export type RunPaused = At &
+  ByCaller & { readonly type: 'RunPaused'; readonly inboxId: string; readonly untilMs: EpochMs };
+export type RunResumed = At & ByCaller & { readonly type: 'RunResumed'; readonly inboxId?: string };
 /** Everything that waits for its next attempt is retried now. */
-export type RetryNowRequested = At & { readonly type: 'RetryNowRequested'; readonly inboxId: string };
-export type CancelRequested = At & {
-  readonly type: 'CancelRequested';
-  readonly inboxId: string;
-  readonly reason?: string;
-};
-export type TerminateRequested = At & {
-  readonly type: 'TerminateRequested';
-  readonly inboxId: string;
-  readonly reason?: string;
-};
+export type RetryNowRequested = At & ByCaller & { readonly type: 'RetryNowRequested'; readonly inboxId: string };
+export type CancelRequested = At &
+  ByCaller & {
+    readonly type: 'CancelRequested';
+    readonly inboxId: string;
+    readonly reason?: string;
+  };
+export type TerminateRequested = At &
+  ByCaller & {
+    readonly type: 'TerminateRequested';
+    readonly inboxId: string;
+    readonly reason?: string;
+  };
 /** The outcome is fixed. Only the closing of waits and the final commit may follow. */
 export type RunEnding = At & {
   readonly type: 'RunEnding';

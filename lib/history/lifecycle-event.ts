@@ -21,6 +21,9 @@ export interface RunEventFields {
   readonly workflow: string;
   readonly version: string;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, and its tenant. Missing if no caller with a name, or no tenant, is known. */
+  readonly owner?: string;
+  readonly tenant?: string;
   /** The commit of the history: of two events of a run, the one with the smaller number came first. */
   readonly seq: number;
   /** When it happened, which may be long before its publication. */
@@ -106,6 +109,8 @@ export interface RunIdentity {
   readonly workflow: string;
   readonly version: string;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly owner?: string;
+  readonly tenant?: string;
   readonly parent?: { readonly runId: RunId };
   readonly previousRunId?: RunId;
 }
@@ -173,7 +178,7 @@ export function runBlocked(
 }
 
 function ofRun(
-  { runId, workflow, version, tags }: RunIdentity,
+  { runId, workflow, version, tags, owner, tenant }: RunIdentity,
   seq: number,
   atMs: EpochMs,
   id: string,
@@ -183,7 +188,7 @@ function ofRun(
     runId,
     workflow,
     version,
-    ...defined({ tags }),
+    ...defined({ tags, owner, tenant }),
     seq,
     atMs,
   };

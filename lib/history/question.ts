@@ -48,3 +48,11 @@ export interface NoticeLine {
   /** Whether the receiver wants no more notices (410). */
   readonly refused?: true;
 }
+
+/** What the token of a question has. */
+export interface OfQuestion {
+  /** The question, if the wait is for a person. */
+  readonly form?: AddressedQuestion;
+  /** Notices to people about the question. Missing if nobody is told, and on items of earlier versions. */
+  readonly notices?: Notices;
+}

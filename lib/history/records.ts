@@ -15,7 +15,7 @@ import type {
   RemoteTaskStartLost,
   RunOutcome,
 } from './event.js';
-import type { AddressedQuestion, Notices } from './question.js';
+import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
 import type { TaskTrail } from './task-trail.js';
@@ -76,6 +76,12 @@ export interface RunHead extends Marker {
   readonly traceparent?: string;
   /** Tags for lists and search. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, or its first ancestor. Missing for runs that no caller with a name started. */
+  readonly owner?: string;
+  /** The tenant that the run belongs to, also for its children and for the runs that it continues as. */
+  readonly tenant?: string;
+  /** Whether the run is counted among the live runs of its tenant, until it or the last run it continues as has ended. */
+  readonly counted?: boolean;
   /** Number of accepted requests to the run. */
   readonly inboxCount: number;
   /** Commit from which the head's marker was computed. */
@@ -131,7 +137,7 @@ export type RunGlance = Pick<
 export type { Settlement, TokenOutcome };
 
 /** The token item: the settlement of a wait, the handle of its remote task, the state of polling. */
-export interface TokenRecord extends Marker {
+export interface TokenRecord extends Marker, OfQuestion {
   readonly runId: RunId;
   readonly waitId: WaitId;
   /** Server of a remote task; missing on the tombstone of a wait that was closed before its item existed. */
@@ -174,10 +180,8 @@ export interface TokenRecord extends Marker {
   readonly followsProgress?: boolean;
   /** Number of the last change of the trail that a turn has taken in. */
   readonly progressTaken?: number;
-  /** The question, if the wait is for a person. */
-  readonly form?: AddressedQuestion;
-  /** Notices to people about the question. Missing if nobody is told, and on items of earlier versions. */
-  readonly notices?: Notices;
+  /** Tenant of the run of a question, for lists. */
+  readonly tenant?: string;
   /** Failed reads in a row. */
   readonly pollErrors: number;
   /** Reads in a row that suggest that the task will never end, if any. */
@@ -265,6 +269,8 @@ export type InboxRecord = Marker & {
   readonly position?: number;
   /** Order among the requests that one process accepted in one millisecond. */
   readonly order?: number;
+  /** Id of the caller. */
+  readonly by?: string;
 } & InboxRequest;
 
 /** The partition of one run. Tokens and inbox may be newer than head and commits: a query is not a snapshot. */
@@ -302,6 +308,8 @@ export interface RunSummary extends RunPosition {
   readonly status: RunStatus;
   readonly endedAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly owner?: string;
+  readonly tenant?: string;
 }
 
 /** State of a schedule. Every change is one write on the condition that the state has not changed since it was read. */
@@ -318,8 +326,9 @@ export interface ScheduleState {
   readonly starting?: { readonly tickAtMs: EpochMs; readonly sinceMs: EpochMs };
   /** A tick that waits for the end of the previous run. */
   readonly waitingTickAtMs?: EpochMs;
-  /** When the schedule was paused. */
+  /** When the schedule was paused, and by which caller. */
   readonly pausedAtMs?: EpochMs;
+  readonly pausedBy?: string;
 }
 
 /** The run to which an id of a caller points, and how often that has changed. */

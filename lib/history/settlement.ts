@@ -41,6 +41,8 @@ export interface Settlement {
   readonly writerId: string;
   readonly atMs: EpochMs;
   readonly by: SettledBy;
+  /** Id of the caller who settled it, or who had the task read. */
+  readonly caller?: string;
   /** What proved the sender of a relay's settlement, besides the token: `bearer`, `jwt <jti>` … */
   readonly proof?: string;
   readonly outcome: TokenOutcome;

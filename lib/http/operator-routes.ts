@@ -3,6 +3,7 @@
 
 export * as batches from './batch-routes.js';
 export * as inputs from './question-routes.js';
+export * as keys from './key-routes.js';
 export * as remoteTasks from './remote-task-routes.js';
 export * as schedules from './schedule-routes.js';
 export * as servers from './server-routes.js';

@@ -15,6 +15,9 @@ export const statusOf: Readonly<Record<EngineErrorCode, ProblemStatus>> = {
   INPUT_NOT_FOUND: 404,
   WORKFLOW_NOT_FOUND: 404,
   SCHEDULE_NOT_FOUND: 404,
+  NAMED_KEY_NOT_FOUND: 404,
+  NAMED_KEY_EXISTS: 409,
+  TENANT_LIMIT_REACHED: 429,
   ROUTE_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   QUERY_NOT_FOUND: 404,
@@ -92,10 +95,10 @@ export function problemResponse(thrown: unknown, log: Log): Response {
   return json(status, body, { ...headersOf[status], ...retryAfter(body) });
 }
 
-/** Returns the header that says when a throttled start may be repeated. */
+/** Returns the header that says when a start or signal that was refused may be repeated. */
 function retryAfter({ error: { code, details } }: Problem): Readonly<Record<string, string>> {
   const delayMs = details?.['retryAfterMs'];
-  const isKnown = code === 'START_THROTTLED' && typeof delayMs === 'number';
+  const isKnown = (code === 'START_THROTTLED' || code === 'TENANT_LIMIT_REACHED') && typeof delayMs === 'number';
   return isKnown ? { 'retry-after': String(Math.ceil(delayMs / 1_000)) } : {};
 }
 

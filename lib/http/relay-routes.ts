@@ -9,6 +9,7 @@ import { type HeartbeatResult, heartbeatToken } from '../operations/requests/hea
 import { externalWaitsOf, listExternalWaits } from '../operations/views/list-external-waits.js';
 import { type SettleRequest, type SettleResult, settleToken } from '../operations/requests/settle-token.js';
 import { settleWait } from '../operations/requests/settle-wait.js';
+import { requireOwnRun } from '../operations/own-run.js';
 import { bearerOf, counted } from './access.js';
 import { parseQuery } from './parse.js';
 import { json } from './problem.js';
@@ -20,6 +21,7 @@ import { completeBody, externalQuery, failBody, heartbeatBody, runIdFrom, settle
 
 export async function externalWaits(deps: Deps, context: Context): Promise<Response> {
   const { run, ...query } = parseQuery(externalQuery, queryOf(context));
+  if (run !== undefined) await requireOwnRun(deps, runIdFrom(run));
   if (run !== undefined) return json(200, { waits: await externalWaitsOf(deps, runIdFrom(run), query) });
   return json(200, await listExternalWaits(deps, query));
 }

@@ -1,5 +1,6 @@
 import { defined } from '../base/defined.js';
 import type { Context } from 'hono';
+import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
 import { cancelRemoteTask } from '../operations/requests/cancel-remote-task.js';
 import { listRemoteTasks } from '../operations/views/list-remote-tasks.js';
@@ -14,6 +15,9 @@ import { emptyBody, remoteTaskQuery, remoteTasksQuery } from './requests.js';
 
 export async function list(deps: Deps, context: Context): Promise<Response> {
   const { limit, orphaned, stale, staleAfter, ...page } = parseQuery(remoteTasksQuery, queryOf(context));
+  // The index of orphans is not by tenant.
+  if (orphaned === 'true' && deps.caller?.tenant !== undefined)
+    throw new EngineError('FORBIDDEN', 'the list of orphans is for callers without a tenant');
   const staleAfterMs = staleAfter === undefined ? undefined : staleAfter * 1_000;
   const query = {
     limit,

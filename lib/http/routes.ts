@@ -1,19 +1,16 @@
 import { type Context, Hono } from 'hono';
-import { EngineError } from '../base/errors.js';
+import { EngineError, hasCode } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
-import { type RouteName, routes } from '../topology/routes.js';
-import { counted, isPreflight, preflightAnswer, readableFor, requireBearer, requireLoopback } from './access.js';
+import { type Route, type RouteName, routes } from '../topology/routes.js';
+import { isPreflight, preflightAnswer, readableFor, requireLoopback } from './access.js';
+import { type Arrival, callerOf, depsOf, type DoorOptions, requireOwn, requireRole } from './door.js';
 import type * as operatorRoutes from './operator-routes.js';
 import { json, problemResponse } from './problem.js';
+import { Refusals, type Refused } from './refusals.js';
 import * as relays from './relay-routes.js';
 import * as runs from './run-routes.js';
 
-export interface RouteOptions {
-  /**
-   * Returns the bearer tokens that management routes accept; called for each request. If there are none, every request
-   * is refused. Leave the option out to require no token, for a server that only this machine can reach.
-   */
-  readonly managementTokens?: () => readonly string[] | Promise<readonly string[]>;
+export interface RouteOptions extends DoorOptions {
   /** Whether to refuse requests that a web page of another origin could send. For local mode. Default false. */
   readonly loopbackOnly?: boolean;
   /** Origins whose pages may send requests in spite of `loopbackOnly`. Default none. */
@@ -57,6 +54,10 @@ const handlers = {
   listSchedules: rarely(({ schedules }) => schedules.list),
   pauseSchedule: rarely(({ schedules }) => schedules.control('pause')),
   resumeSchedule: rarely(({ schedules }) => schedules.control('resume')),
+  addKey: rarely(({ keys }) => keys.add),
+  listKeys: rarely(({ keys }) => keys.list),
+  rotateKey: rarely(({ keys }) => keys.rotate),
+  revokeKey: rarely(({ keys }) => keys.revoke),
   listExternalWaits: relays.externalWaits,
   completeToken: relays.complete,
   failToken: relays.fail,
@@ -73,10 +74,15 @@ const handlers = {
  * Creates the management API and the routes of relays, as a function from Request to Response. Cheap checks come first:
  * route, access, token, length, media type, JSON, schema; the store is used only after them.
  */
-export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
-  const app = new Hono();
+export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono<Kept> {
+  const app = new Hono<Kept>();
+  const refusals = new Refusals(deps);
   app.notFound(() => problemResponse(new EngineError('ROUTE_NOT_FOUND', 'there is no such route'), deps.log));
-  app.onError((error) => problemResponse(error, deps.log));
+  app.onError((error, context) => {
+    const { route, caller } = context.var;
+    refusals.note(error, { route, caller, sourceIp: arrivalOf(context).sourceIp });
+    return problemResponse(error, deps.log);
+  });
   app.use(async (context, next) => {
     const request = context.req.raw;
     const isLocal = options.loopbackOnly === true && !cameThroughTunnel(request, options.publicUrl);
@@ -88,17 +94,13 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
   });
   const methodsByPath = new Map<string, string[]>();
   for (const [name, handle] of Object.entries(handlers)) {
-    const { method, path, access } = routes[name as RouteName];
+    const route: Route = routes[name as RouteName];
+    const { method, path } = route;
     const honoPath = path.replaceAll(/\{(\w+)\}/g, ':$1');
     methodsByPath.set(honoPath, [...(methodsByPath.get(honoPath) ?? []), method]);
     app.on(method, honoPath, async (context) => {
-      if (access === 'management' && options.managementTokens !== undefined) {
-        const tokens = await options.managementTokens();
-        counted(deps.metrics, 'ManagementAuthFailures', () => {
-          requireBearer(context.req.raw, tokens);
-        });
-      }
-      return handle(deps, context);
+      context.set('route', name as RouteName);
+      return handle(route.access === 'management' ? await letIn(deps, context, route, options) : deps, context);
     });
   }
   for (const [path, methods] of methodsByPath) app.all(path, () => methodNotAllowed(deps, methods));
@@ -109,6 +111,34 @@ export function createRoutes(deps: Deps, options: RouteOptions = {}): Hono {
 function cameThroughTunnel(request: Request, publicUrl: string | undefined): boolean {
   if (publicUrl === undefined || request.headers.get('host') !== new URL(publicUrl).host) return false;
   return request.headers.get('origin') === null && /^\/(hooks|push)\//.test(new URL(request.url).pathname);
+}
+
+/** Returns the dependencies for a request to a management route. @throws EngineError if its caller is refused */
+async function letIn(deps: Deps, context: Context<Kept>, route: Route, options: DoorOptions): Promise<Deps> {
+  let caller;
+  try {
+    caller = await callerOf(deps, context.req.raw, arrivalOf(context), options);
+  } catch (error) {
+    if (hasCode(error, 'UNAUTHORIZED')) deps.metrics?.put('ManagementAuthFailures', 1);
+    throw error;
+  }
+  context.set('caller', caller);
+  requireRole(caller, route);
+  const served = depsOf(deps, caller);
+  await requireOwn(served, context.req.param());
+  return served;
+}
+
+/** What is kept of a request: how it came, and what its log event names. */
+interface Kept {
+  readonly Bindings: Arrival;
+  readonly Variables: { route?: Refused['route']; caller?: Refused['caller'] };
+}
+
+function arrivalOf(context: Context<Kept>): Arrival {
+  // Missing where a request comes without a gateway.
+  const { env } = context as { readonly env: Arrival | undefined };
+  return env ?? {};
 }
 
 function methodNotAllowed(deps: Deps, allowed: readonly string[]): Response {

@@ -1,3 +1,4 @@
+import type { Caller } from '../base/caller.js';
 import type { Random } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
@@ -53,6 +54,11 @@ export interface Deps {
   readonly secrets?: SecretValues;
   /** URL, without a slash at the end, under which others reach the HTTP API. Default: nothing is pushed to us. */
   readonly publicUrl?: string;
+  /**
+   * The caller whose request this is. Missing in turns and other work of the engine, for the caller on loopback, and where
+   * operations are called directly.
+   */
+  readonly caller?: Caller;
   /** Reads the keys of issuers. Default: no keys can be read. */
   readonly keySets?: KeySets;
   /** Sends notices to people. Default: none are sent. */

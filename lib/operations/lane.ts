@@ -15,9 +15,17 @@ import type { Deps } from './deps.js';
 // L4  Among its end effects a run marks the run that waits for it as due, and wakes it. Its own markers are cleared
 //     afterwards.
 
-/** Returns the key of a lane: a digest, since keys may hold data that readers of the table's keys must not see. */
-export function laneOf(deps: Pick<Deps, 'digest'>, workflow: string, concurrencyKey: string): string {
-  return deps.digest(`${workflow}\n${concurrencyKey}`);
+/**
+ * Returns the key of a lane: a digest, since keys may hold data that readers of the table's keys must not see. Equal keys
+ * of two tenants are different lanes; no name of a workflow has a space.
+ */
+export function laneOf(
+  deps: Pick<Deps, 'digest'>,
+  workflow: string,
+  concurrencyKey: string,
+  tenant: string | undefined,
+): string {
+  return deps.digest(`${tenant === undefined ? '' : `tenant ${tenant}\n`}${workflow}\n${concurrencyKey}`);
 }
 
 /**

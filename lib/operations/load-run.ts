@@ -11,6 +11,6 @@ export async function loadRun(deps: Deps, runId: RunId): Promise<RunRecords> {
 }
 
 /** Creates the error for an id that no run has. */
-export function runNotFound(): EngineError {
-  return new EngineError('RUN_NOT_FOUND', 'no run has this id');
+export function runNotFound(cause?: unknown): EngineError {
+  return new EngineError('RUN_NOT_FOUND', 'no run has this id', { cause });
 }

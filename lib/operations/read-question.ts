@@ -13,6 +13,6 @@ export async function readQuestion(deps: Deps, inputId: string): Promise<TokenRe
 }
 
 /** Creates the error for an id that no open question has. */
-export function inputNotFound(): EngineError {
-  return new EngineError('INPUT_NOT_FOUND', 'no question has this id');
+export function inputNotFound(cause?: unknown): EngineError {
+  return new EngineError('INPUT_NOT_FOUND', 'no question has this id', { cause });
 }

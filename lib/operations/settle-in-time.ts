@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.js';
 import type { EpochMs } from '../base/time.js';
 import type { Settlement, TokenRecord } from '../history/records.js';
 import type { SettleGuard, Settling } from '../store/run-store.js';
@@ -17,10 +18,11 @@ export interface Settled {
 
 /** Creates a settlement as of now, for one write: its writer id shows whether a refused write was this one. */
 export function newSettlement(
-  deps: Pick<Deps, 'random' | 'clock'>,
-  end: Pick<Settlement, 'by' | 'proof' | 'outcome'>,
+  deps: Pick<Deps, 'random' | 'clock' | 'caller'>,
+  end: Pick<Settlement, 'by' | 'caller' | 'proof' | 'outcome'>,
 ): Settlement {
-  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...end };
+  const caller = defined({ caller: deps.caller?.id });
+  return { writerId: deps.random.hex(16), atMs: deps.clock.nowMs(), ...caller, ...end };
 }
 
 /**

@@ -40,6 +40,8 @@ export interface PollMessage {
   readonly saidEnded?: true;
   /** W3C trace context of the push that asked for the read; its span is linked to that. */
   readonly traceparent?: string;
+  /** Id of the caller who asked for the read. */
+  readonly by?: string;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */

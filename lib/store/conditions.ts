@@ -76,5 +76,12 @@ export const minuteIs = (minute: number): Condition => equals('minute', minute);
 export const minuteBefore = (minute: number): Condition => absentOrAtMost('minute', minute - 1);
 export const fewerRequestsThan = (count: number): Condition => absentOrAtMost('requests', count - 1);
 
+// Counters of tenants.
+export const fewerLiveThan = (count: number): Condition => absentOrAtMost('live', count - 1);
+
+// Keys of callers.
+export const keyDigestIs = (digest: string): Condition => equals('keyDigest', digest);
+export const notUsedSince = (day: number): Condition => absentOrAtMost('usedDay', day - 1);
+
 // The due index.
 export const fewerShardsThan = (shards: number): Condition => absentOrAtMost('shards', shards - 1);

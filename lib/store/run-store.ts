@@ -1,4 +1,6 @@
+import { lazy } from '../base/lazy.js';
 import { dueShardsMin } from '../base/limits.js';
+import type { CallerParts } from './parts/caller-parts.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
@@ -40,6 +42,8 @@ export class RunStore {
   readonly headMarkers: HeadMarkers;
   /** Ids that callers give to runs. */
   readonly names: Names;
+  /** Credentials of callers, and what tenants ask for; loaded at the first call. */
+  readonly callers: () => Promise<CallerParts>;
   /** Starts of workflows that limit them. */
   readonly limitedStarts: LimitedStarts;
   /** Runs that wait for one another. */
@@ -68,7 +72,7 @@ export class RunStore {
   readonly longSteps: LongSteps;
   /** States of schedules. */
   readonly schedules: Schedules;
-  /** The two indexes. */
+  /** The indexes. */
   readonly lists: Lists;
   /** Knowledge that the workers share about the remote servers. */
   readonly servers: ServerStates;
@@ -81,6 +85,7 @@ export class RunStore {
     this.heads = new Heads(sharded);
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
+    this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
     this.limitedStarts = new LimitedStarts(sharded);
     this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);

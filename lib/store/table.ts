@@ -1,5 +1,5 @@
 // The only table, reduced to what the protocol needs of it: conditional writes, transactions, a consistent partition
-// query and two sparse indexes. Conditions are data, written once in conditions.ts; each implementation only evaluates
+// query and three sparse indexes. Conditions are data, written once in conditions.ts; each implementation only evaluates
 // them.
 
 export type Scalar = string | number;
@@ -56,7 +56,7 @@ export type TransactResult =
 /** Attributes of the key; both are texts. */
 export const tableKey = { partition: 'pk', sort: 'sk' } as const;
 
-/** Both indexes are sparse: an item is in an index as long as it has both attributes. */
+/** The indexes are sparse: an item is in an index as long as it has both attributes. `tenant` lists what belongs to a tenant. */
 export const tableIndexes = {
   due: {
     partition: 'dueShard',
@@ -66,6 +66,12 @@ export const tableIndexes = {
   },
   list: {
     partition: 'listPartition',
+    sort: 'listSort',
+    sortType: 'string',
+    projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+  },
+  tenant: {
+    partition: 'tenantPartition',
     sort: 'listSort',
     sortType: 'string',
     projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],

@@ -100,8 +100,11 @@ export class TokenKeys {
   }
 
   /** Returns the run id of a start with a key: the same put then dedupes, and the id cannot be guessed from the key. */
-  keyedRunId(workflow: string, key: string): RunId {
-    return mac(this.#oldest, 'run', `${workflow}\0${key}`).subarray(0, 16).toString('hex');
+  keyedRunId(workflow: string, key: string, tenant?: string): RunId {
+    const named = `${workflow}\0${key}`;
+    const made =
+      tenant === undefined ? mac(this.#oldest, 'run', named) : mac(this.#oldest, 'tenant-run', `${tenant}\0${named}`);
+    return made.subarray(0, 16).toString('hex');
   }
 
   /** Computes a digest that reveals other content under a key. Keyed: the content may be secret and easy to guess. */
@@ -114,7 +117,7 @@ export class TokenKeys {
   }
 }
 
-type Purpose = 'settle' | 'run' | 'sent' | 'push' | 'pushSecret';
+type Purpose = 'settle' | 'run' | 'tenant-run' | 'sent' | 'push' | 'pushSecret';
 
 /** Computes a MAC. The purpose is signed too, so that a MAC made for one purpose is invalid for another. */
 function mac(key: TokenKey, purpose: Purpose, text: string): Buffer {

@@ -1,3 +1,5 @@
+import type { Role } from '../base/caller.js';
+
 // Routes of the HTTP API: `lib/http` serves them, the CDK stack routes their paths to the `api` function, and
 // docs/reference.md lists them. Routes that are not in this table do not exist.
 
@@ -10,43 +12,55 @@ export interface Route {
    * token of its own. No authorizer may be in front of either.
    */
   readonly access: 'open' | 'management' | 'capability' | 'hook';
+  /** The role that a caller of a management route needs. */
+  readonly role?: Role;
+  /** Set if what the route shows or changes belongs to no tenant: callers with a tenant are refused. */
+  readonly everyTenant?: true;
 }
 
 type Row = (method: Route['method'], path: string) => Route;
 const open: Row = (method, path) => ({ method, path, access: 'open' });
-const management: Row = (method, path) => ({ method, path, access: 'management' });
+const reading: Row = (method, path) => ({ method, path, access: 'management', role: 'read' });
+const operating: Row = (method, path) => ({ method, path, access: 'management', role: 'operate' });
+const readingAll: Row = (method, path) => ({ ...reading(method, path), everyTenant: true });
+const operatingAll: Row = (method, path) => ({ ...operating(method, path), everyTenant: true });
+const administering: Row = (method, path) => ({ method, path, access: 'management', role: 'admin', everyTenant: true });
 const capability: Row = (method, path) => ({ method, path, access: 'capability' });
 const hook: Row = (method, path) => ({ method, path, access: 'hook' });
 
 export const routes = {
   checkHealth: open('GET', '/healthz'),
-  startRun: management('POST', '/runs'),
-  listRuns: management('GET', '/runs'),
-  showRun: management('GET', '/runs/{runId}'),
-  explainRun: management('GET', '/runs/{runId}/why'),
-  readHistory: management('GET', '/runs/{runId}/history'),
-  awaitResult: management('GET', '/runs/{runId}/result'),
-  followRun: management('GET', '/runs/{runId}/events'),
-  cancelRun: management('POST', '/runs/{runId}/cancel'),
-  terminateRun: management('POST', '/runs/{runId}/terminate'),
-  pauseRun: management('POST', '/runs/{runId}/pause'),
-  resumeRun: management('POST', '/runs/{runId}/resume'),
-  retryNow: management('POST', '/runs/{runId}/retry-now'),
-  signalRun: management('POST', '/runs/{runId}/signals/{name}'),
-  queryRun: management('POST', '/runs/{runId}/queries/{name}'),
-  settleWait: management('POST', '/runs/{runId}/waits/{waitId}/settle'),
-  pollRemoteTask: management('POST', '/runs/{runId}/waits/{waitId}/poll'),
-  cancelRemoteTask: management('POST', '/runs/{runId}/waits/{waitId}/cancel-remote'),
-  listRemoteTasks: management('GET', '/remote-tasks'),
-  readRemoteTask: management('GET', '/remote-tasks/{server}'),
-  listInputs: management('GET', '/inputs'),
-  showInput: management('GET', '/inputs/{inputId}'),
-  answerInput: management('POST', '/inputs/{inputId}'),
-  listServers: management('GET', '/servers'),
-  listSchedules: management('GET', '/schedules'),
-  pauseSchedule: management('POST', '/schedules/{name}/pause'),
-  resumeSchedule: management('POST', '/schedules/{name}/resume'),
-  listExternalWaits: management('GET', '/activities/external'),
+  startRun: operating('POST', '/runs'),
+  listRuns: reading('GET', '/runs'),
+  showRun: reading('GET', '/runs/{runId}'),
+  explainRun: reading('GET', '/runs/{runId}/why'),
+  readHistory: reading('GET', '/runs/{runId}/history'),
+  awaitResult: reading('GET', '/runs/{runId}/result'),
+  followRun: reading('GET', '/runs/{runId}/events'),
+  cancelRun: operating('POST', '/runs/{runId}/cancel'),
+  terminateRun: operating('POST', '/runs/{runId}/terminate'),
+  pauseRun: operating('POST', '/runs/{runId}/pause'),
+  resumeRun: operating('POST', '/runs/{runId}/resume'),
+  retryNow: operating('POST', '/runs/{runId}/retry-now'),
+  signalRun: operating('POST', '/runs/{runId}/signals/{name}'),
+  queryRun: reading('POST', '/runs/{runId}/queries/{name}'),
+  settleWait: operating('POST', '/runs/{runId}/waits/{waitId}/settle'),
+  pollRemoteTask: operating('POST', '/runs/{runId}/waits/{waitId}/poll'),
+  cancelRemoteTask: operating('POST', '/runs/{runId}/waits/{waitId}/cancel-remote'),
+  listRemoteTasks: reading('GET', '/remote-tasks'),
+  readRemoteTask: operatingAll('GET', '/remote-tasks/{server}'),
+  listInputs: reading('GET', '/inputs'),
+  showInput: reading('GET', '/inputs/{inputId}'),
+  answerInput: operating('POST', '/inputs/{inputId}'),
+  listServers: readingAll('GET', '/servers'),
+  listSchedules: readingAll('GET', '/schedules'),
+  pauseSchedule: operatingAll('POST', '/schedules/{name}/pause'),
+  resumeSchedule: operatingAll('POST', '/schedules/{name}/resume'),
+  addKey: administering('POST', '/keys'),
+  listKeys: administering('GET', '/keys'),
+  rotateKey: administering('POST', '/keys/{name}/rotate'),
+  revokeKey: administering('POST', '/keys/{name}/revoke'),
+  listExternalWaits: operating('GET', '/activities/external'),
   completeToken: capability('POST', '/activities/external/{token}/complete'),
   failToken: capability('POST', '/activities/external/{token}/fail'),
   heartbeatToken: capability('POST', '/activities/external/{token}/heartbeat'),
@@ -92,6 +106,10 @@ export const routeSummaries: Readonly<Record<RouteName, string>> = {
   listSchedules: 'shows the state of each schedule',
   pauseSchedule: 'pauses a schedule until it is resumed',
   resumeSchedule: 'resumes a schedule with its next tick',
+  addKey: 'makes a named key',
+  listKeys: 'lists the named keys',
+  rotateKey: 'replaces a named key; the one before stays valid',
+  revokeKey: 'revokes a named key, or the one before it',
   listExternalWaits: 'lists the waits that can be settled from outside',
   completeToken: 'settles a wait with a result',
   failToken: 'settles a wait with an error',

@@ -2,6 +2,7 @@ import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
 import type { Duration } from '../base/time.js';
+import { type AccessConfig, problemWithAccess } from './access.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
@@ -144,6 +145,8 @@ export interface AppConfig<
   readonly people?: People;
   /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
   readonly tracing?: Tracing;
+  /** Who may do what over HTTP. Default: whoever the management token, or the authorizer, lets in may do everything. */
+  readonly access?: AccessConfig;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -157,6 +160,7 @@ export interface App {
   readonly hooks: Readonly<Record<string, Hook>>;
   readonly people?: People;
   readonly tracing?: Tracing;
+  readonly access?: AccessConfig;
 }
 
 /**
@@ -200,13 +204,16 @@ export function defineApp<
     if (relayProblem !== undefined) throw invalid(`servers.${name}.relayAuth: ${relayProblem}`);
     checkProtocol(`servers.${name}`, server);
   }
+  const { access } = config;
+  const problem = access === undefined ? undefined : problemWithAccess(access);
+  if (problem !== undefined) throw invalid(`access: ${problem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
-    ...defined({ people: toPeople(config.people), tracing }),
+    ...defined({ people: toPeople(config.people), tracing, access }),
   };
 }
 

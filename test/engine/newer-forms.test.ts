@@ -68,7 +68,7 @@ const forms: readonly [what: string, sk: string, newer: (item: Item) => Item][] 
     asNewer({ events: '1j:{"format":1,"events":[{"type":"FromTheFuture"}]}' }),
   ],
   ['a payload of form 2', 't#2', asNewer({ handle: '2j:{}' })],
-  ['a payload that is encrypted in form 3', 't#2', asNewer({ handle: '3e:k1:AAAA' })],
+  ['a payload that is encrypted in form 4', 't#2', asNewer({ handle: '3e:k1:AAAA' })],
   ['a payload whose chunks are of form 2', 't#2', asNewer({ handle: `2b:${'0'.repeat(32)}:1:a` })],
 ];
 

@@ -28,6 +28,7 @@ import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
+import { loadTenantLimits } from '../../lib/operations/requests/tenant-admission.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
@@ -65,6 +66,7 @@ await Promise.all([
   loadNextRun(),
   loadRareParts(),
   loadTellPeople(),
+  loadTenantLimits(),
 ]);
 
 const S = 1000;

@@ -7,6 +7,7 @@ export const rights = {
   Api: [
     ...items(),
     'dynamodb:Query Table/index/list',
+    'dynamodb:Query Table/index/tenant',
     'sqs:SendMessage TurnQueue',
     'sqs:SendMessage WorkQueue',
     'secretsmanager:GetSecretValue TokenKeys',

@@ -48,7 +48,8 @@ export async function takePollReply(
     case 'ended': {
       const outcome = outcomeOf(reply.end, token.handle.server, 'run', token.handle.taskId);
       const trail = changedTrail(token.trail, { state: stateOfEnd(reply.end) }, deps.clock.nowMs());
-      const settled = await settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail }) });
+      const caller = read.message.by;
+      const settled = await settlePolled(deps, token, { by: 'poll', outcome, ...defined({ trail, caller }) });
       if (settled === 'settled') await forgetPush(deps, token);
       return settled;
     }
@@ -82,7 +83,7 @@ async function forgetPush(deps: Deps, { runId, handle }: StartedToken): Promise<
 export async function settlePolled(
   deps: Deps,
   token: TokenRecord,
-  { trail, ...end }: Pick<Settlement, 'by' | 'outcome'> & Pick<TokenRecord, 'trail'>,
+  { trail, ...end }: Pick<Settlement, 'by' | 'outcome' | 'caller'> & Pick<TokenRecord, 'trail'>,
 ): Promise<'settled' | 'stale'> {
   const { runId, waitId } = token;
   const settlement = newSettlement(deps, end);

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import { isYoung } from '../../decide/bad-read.js';
@@ -22,7 +23,13 @@ export async function cancelRemoteTask(deps: Deps, runId: RunId, waitId: WaitId)
   }
   const reply = await deps.transports.get(server).cancel(handle);
   const atMs = deps.clock.nowMs();
-  deps.log.info('an operator requested a remote cancel', { runId, waitId, server, came: reply.kind });
+  deps.log.info('an operator requested a remote cancel', {
+    runId,
+    waitId,
+    server,
+    came: reply.kind,
+    ...defined({ by: deps.caller?.id }),
+  });
   if (reply.kind === 'retry' || (reply.kind === 'gone' && isYoung(token, atMs)))
     return { cancelled: false, reason: 'unanswered', error: reply.error };
   const isRefused = reply.kind === 'refused';

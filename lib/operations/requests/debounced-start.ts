@@ -2,12 +2,12 @@ import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
 import { idempotencyKeyMaxBytes } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
-import type { RunHead } from '../../history/records.js';
 import type { KeyedStart } from '../../store/run-store.js';
 import { type Debounce, periodMs } from '../../workflow/flow-control.js';
 import type { Deps } from '../deps.js';
 import { wakeRun } from '../wake.js';
 import { pauseBefore, putLimited, startTries, startingAt, tooManyStarts } from './limited-start.js';
+import { type AdmittedStart, admitStart, refuseStart } from './tenant-admission.js';
 import { newHead, sameStart, type StartedRun, type StartRequest } from './new-head.js';
 
 /** Default longest wait, in periods. */
@@ -34,7 +34,8 @@ export async function startDebounced(
   const known = request.key === undefined ? undefined : { keyedRunId: runId, sentDigest };
   const before = known === undefined ? undefined : await knownStart(deps, known);
   if (before !== undefined) return before;
-  const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
+  const start = await admitStart(deps, await newHead(deps, { ...request, runId, ...defined({ sentDigest }) }));
+  const { head } = start;
   const key = debounce.key === undefined ? '' : debounce.key(head.input);
   if (debounce.key !== undefined && key !== undefined)
     checkName(key, 'the key of a debounce', { maxBytes: idempotencyKeyMaxBytes });
@@ -42,7 +43,7 @@ export async function startDebounced(
     await pauseBefore(deps, attempt);
     const again = known === undefined || attempt === 0 ? undefined : await knownStart(deps, known);
     if (again !== undefined) return again;
-    const started = await tryOnce(deps, { head, key, debounce, known });
+    const started = await tryOnce(deps, { start, key, debounce, known });
     if (started !== undefined) return started;
   }
   throw tooManyStarts();
@@ -58,7 +59,7 @@ async function knownStart(deps: Deps, { keyedRunId, sentDigest }: KeyedStart): P
 }
 
 interface Attempt {
-  readonly head: RunHead;
+  readonly start: AdmittedStart;
   /** Undefined: the start is not debounced. */
   readonly key: string | undefined;
   readonly debounce: Debounce;
@@ -66,12 +67,15 @@ interface Attempt {
 }
 
 /** Returns undefined if what was read has changed meanwhile. */
-async function tryOnce(deps: Deps, { head, key, debounce, known }: Attempt): Promise<StartedRun | undefined> {
-  const { workflow, lane, createdAtMs, startAtMs: givenAtMs = createdAtMs } = head;
+async function tryOnce(deps: Deps, { start, key, debounce, known }: Attempt): Promise<StartedRun | undefined> {
+  const { head, liveMax } = start;
+  const { workflow, lane, tenant, createdAtMs, startAtMs: givenAtMs = createdAtMs } = head;
   const nowMs = deps.clock.nowMs();
   const waitMs = Math.max(periodMs(debounce.period), givenAtMs - createdAtMs);
   const startId = deps.random.hex(16);
-  const digest = deps.digest(JSON.stringify([workflow, key ?? null, lane?.key ?? null]));
+  const digest = deps.digest(
+    JSON.stringify([workflow, key ?? null, lane?.key ?? null, ...(tenant === undefined ? [] : [tenant])]),
+  );
   const pointer =
     key === undefined ? undefined : await deps.store.limitedStarts.readPointer({ kind: 'debounce', digest });
   const waiting = pointer === undefined ? undefined : await deps.store.heads.read(pointer.runId);
@@ -94,7 +98,8 @@ async function tryOnce(deps: Deps, { head, key, debounce, known }: Attempt): Pro
   const fresh = key === undefined ? head : { ...startingAt(head, nowMs + waitMs), debounce: { untilMs, startId } };
   const generation = pointer?.generation ?? 0;
   const pointers = key === undefined ? [] : [{ kind: 'debounce', digest, generation } as const];
-  const put = await putLimited(deps, fresh, { pointers, known });
+  const put = await putLimited(deps, fresh, { pointers, known, liveMax });
+  if (put === 'full') return refuseStart(start);
   if (put === 'moved') return undefined;
   if (put !== 'created') return sameStart(put, known?.sentDigest);
   await wakeRun(deps, head.runId);

@@ -27,7 +27,13 @@ export async function send(
   { sentDigest, ...request }: InboxRequest & { readonly inboxId: string; readonly sentDigest?: string | undefined },
 ): Promise<Accepted> {
   const atMs = deps.clock.nowMs();
-  return deliver(deps, { runId: checkRunId(runId), atMs, dueAtMs: atMs, ...request, ...defined({ sentDigest }) });
+  return deliver(deps, {
+    runId: checkRunId(runId),
+    atMs,
+    dueAtMs: atMs,
+    ...request,
+    ...defined({ sentDigest, by: deps.caller?.id }),
+  });
 }
 
 /**

@@ -21,7 +21,7 @@ type More = Omit<StartPlace, 'throttle' | 'pointers'> & { readonly pointers?: St
  * Puts the head of a run whose start is limited. Returns the head that exists if it was put before.
  * @throws EngineError like putLimited; `STORE_UNAVAILABLE` if other starts were always quicker
  */
-export async function createLimited(deps: Deps, head: RunHead, more: More = {}): Promise<RunHead | undefined> {
+export async function createLimited(deps: Deps, head: RunHead, more: More = {}): Promise<RunHead | 'full' | undefined> {
   for (let attempt = 0; attempt < startTries; attempt++) {
     await pauseBefore(deps, attempt);
     const put = await putLimited(deps, head, more);
@@ -45,7 +45,11 @@ export function tooManyStarts(): EngineError {
  * (lane.ts). `moved`: what was read has changed meanwhile. A head that exists is returned.
  * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs, retryAfterMs)
  */
-export async function putLimited(deps: Deps, head: RunHead, more: More): Promise<'created' | 'moved' | RunHead> {
+export async function putLimited(
+  deps: Deps,
+  head: RunHead,
+  more: More,
+): Promise<'created' | 'moved' | 'full' | RunHead> {
   const { concurrency, throttle } = deps.app.workflows.get(head.workflow)?.flowControl ?? {};
   try {
     const place = head.lane === undefined ? undefined : await placeInLane(deps, head, concurrency?.whenBusy);
@@ -74,11 +78,11 @@ class Refused extends EngineError {}
 
 async function placeInLane(
   deps: Deps,
-  { workflow, lane }: RunHead,
+  { workflow, lane, tenant }: RunHead,
   whenBusy: WhenBusy | undefined,
 ): Promise<{ readonly lane: LanePlace; readonly pointer: PointerAsRead }> {
   const concurrencyKey = lane?.key ?? '';
-  const key = { kind: 'lane', digest: laneOf(deps, workflow, concurrencyKey) } as const;
+  const key = { kind: 'lane', digest: laneOf(deps, workflow, concurrencyKey, tenant) } as const;
   const pointer = await deps.store.limitedStarts.readPointer(key);
   const last = pointer === undefined ? undefined : await lastUnderWay(deps, pointer.runId);
   if (last !== undefined && whenBusy === 'refuse')

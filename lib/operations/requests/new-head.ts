@@ -68,7 +68,7 @@ export async function newHead(
   deps: Deps,
   request: StartRequest &
     Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId'>>,
+    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant'>>,
 ): Promise<RunHead> {
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
@@ -104,6 +104,8 @@ export async function newHead(
       previousRunId,
       traceparent,
       tags,
+      owner: request.owner ?? deps.caller?.id,
+      tenant: request.tenant ?? deps.caller?.tenant,
     }),
     inboxCount: 0,
     dueSeq: 0,

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isRunId, isWaitId, type RunId, type WaitId } from '../../base/ids.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -15,7 +16,8 @@ export async function pollRemoteTask(
 ): Promise<{ readonly accepted: boolean }> {
   const { token, handle } = await readRemoteTask(deps, runId, waitId);
   if (token.settlement !== undefined) return { accepted: false };
-  await deps.queues.sendWork({ kind: 'poll', runId, waitId, server: handle.server }, 0);
+  const by = defined({ by: deps.caller?.id });
+  await deps.queues.sendWork({ kind: 'poll', runId, waitId, server: handle.server, ...by }, 0);
   return { accepted: true };
 }
 

@@ -6,6 +6,7 @@ import { signalNameMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { InboxRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
+import { admitSignal } from './tenant-admission.js';
 import { checkRunId, deliver, requestIdOf, type Accepted } from './inbox.js';
 
 /** Largest payload of a signal. */
@@ -26,7 +27,9 @@ export interface SignalRequest {
  * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`
  */
 export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest): Promise<Accepted> {
-  return deliver(deps, signalRecord(deps, checkRunId(runId), signal));
+  const record = signalRecord(deps, checkRunId(runId), signal);
+  await admitSignal(deps, signal.payload);
+  return deliver(deps, record);
 }
 
 /** Creates the inbox item of a signal. */
@@ -39,6 +42,7 @@ export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: S
   const content = {
     ...defined({
       payload,
+      by: deps.caller?.id,
       sentDigest: key === undefined ? undefined : deps.tokens.sentDigest(`signal\n${canonicalJson(payload ?? null)}`),
     }),
   };

@@ -10,6 +10,7 @@ import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
 import { newHead, type StartedRun, type StartRequest } from './new-head.js';
 import { checkNotDebounced, isLimited, loadLimitedStart } from './start-run.js';
+import { type AdmittedStart, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 
 export interface NamedStartRequest extends Omit<StartRequest, 'key'> {
@@ -42,8 +43,8 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
   const { id, workflow, whenRunning = 'useExisting', whenEnded = 'startNew', ...start } = request;
   checkName(id, 'the id of a run', { maxBytes: idempotencyKeyMaxBytes });
   checkNotDebounced(deps, workflow);
-  // A digest: ids may be long, and may hold data that readers of the table's keys must not see.
-  const nameKey = deps.digest(`${workflow}\n${id}`);
+  const nameKey = nameKeyOf(deps, workflow, id);
+  let admitted: AdmittedStart | undefined;
   for (let attempt = 0; attempt < tries; attempt++) {
     const pointer = await deps.store.names.read(nameKey);
     const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
@@ -53,14 +54,20 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
       if (policy === 'fail') throw exists(chain.head);
     }
     const replacedRunId = chain?.isUnderWay === true ? chain.head.runId : undefined;
-    const head = await newHead(deps, {
+    const fresh = await newHead(deps, {
       ...start,
       workflow,
       runId: deps.random.hex(16),
       id,
       ...defined({ afterRunId: replacedRunId }),
     });
-    if (await createNamed(deps, head, { nameKey, generation: pointer?.generation ?? 0 })) {
+    // Takes a permit for the first attempt only: others are about the same start.
+    admitted ??= await admitStart(deps, fresh);
+    const { liveMax } = admitted;
+    const head = liveMax === undefined ? fresh : { ...fresh, counted: true };
+    const made = await createNamed(deps, head, { nameKey, generation: pointer?.generation ?? 0, liveMax });
+    if (made === 'full') return refuseStart(admitted);
+    if (made === 'created') {
       if (replacedRunId !== undefined) await terminateReplaced(deps, replacedRunId);
       await wakeRun(deps, head.runId);
       return { runId: head.runId, deduplicated: false };
@@ -72,17 +79,19 @@ export async function startNamedRun(deps: Deps, request: NamedStartRequest): Pro
 async function createNamed(
   deps: Deps,
   head: RunHead,
-  name: { readonly nameKey: string; readonly generation: number },
-): Promise<boolean> {
+  name: { readonly nameKey: string; readonly generation: number; readonly liveMax: number | undefined },
+): Promise<'created' | 'moved' | 'full'> {
   if (!isLimited(deps, head)) return deps.store.names.createRun(head, deps.random.hex(16), name);
-  const { nameKey, generation } = name;
+  const { nameKey, generation, liveMax } = name;
   const { putLimited } = await loadLimitedStart();
-  return (await putLimited(deps, head, { pointers: [{ kind: 'name', digest: nameKey, generation }] })) === 'created';
+  const pointers = [{ kind: 'name', digest: nameKey, generation } as const];
+  const put = await putLimited(deps, head, { pointers, liveMax });
+  return typeof put === 'string' ? put : 'moved';
 }
 
 /** Returns the run that an id points to, or its last successor. @throws EngineError `RUN_NOT_FOUND` */
 export async function findNamedRun(deps: Deps, workflow: string, id: string): Promise<RunId> {
-  const pointer = await deps.store.names.read(deps.digest(`${workflow}\n${id}`));
+  const pointer = await deps.store.names.read(nameKeyOf(deps, workflow, id));
   const chain = pointer === undefined ? undefined : await chainOf(deps, pointer.runId);
   if (chain === undefined) throw runNotFound();
   return chain.head.runId;
@@ -90,4 +99,12 @@ export async function findNamedRun(deps: Deps, workflow: string, id: string): Pr
 
 function exists({ runId, status }: RunHead): EngineError {
   return new EngineError('RUN_EXISTS', `a run with this id is ${status}`, { details: { runId, status } });
+}
+
+/**
+ * Returns the key of an id; equal ids of two tenants are different. A digest: ids may be long, and may hold data that
+ * readers of the table's keys must not see. No name of a workflow has a space.
+ */
+function nameKeyOf({ digest, caller }: Deps, workflow: string, id: string): string {
+  return digest(`${caller?.tenant === undefined ? '' : `tenant ${caller.tenant}\n`}${workflow}\n${id}`);
 }

@@ -7,6 +7,7 @@ import { idempotencyKeyMaxBytes } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { InboxRecord, RunHead } from '../../history/records.js';
 import type { Deps } from '../deps.js';
+import { admitSignal, admitStart, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 import { deliver } from './inbox.js';
 import { newHead, sameStart, type StartedRun, type StartRequest } from './new-head.js';
@@ -27,7 +28,7 @@ export async function startRun(deps: Deps, request: StartRequest): Promise<Start
   const { key } = request;
   if (key === undefined) return startOnce(deps, request, deps.random.hex(16));
   checkKey(key);
-  return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, key), startDigest(deps, request));
+  return startOnce(deps, request, keyedRunId(deps, request.workflow, key), startDigest(deps, request));
 }
 
 /** Starts a run under a key of the engine's own. The key identifies the start, so its content is not compared. */
@@ -35,7 +36,7 @@ export async function startUnderOwnKey(
   deps: Deps,
   request: StartRequest & { readonly key: string },
 ): Promise<StartedRun> {
-  return startOnce(deps, request, deps.tokens.keyedRunId(request.workflow, request.key));
+  return startOnce(deps, request, keyedRunId(deps, request.workflow, request.key));
 }
 
 async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDigest?: string): Promise<StartedRun> {
@@ -44,8 +45,10 @@ async function startOnce(deps: Deps, request: StartRequest, runId: RunId, sentDi
     return (await loadLimitedStart()).startDebounced(deps, request, debounce, { runId, sentDigest });
   const known = request.key === undefined ? undefined : await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest);
-  const head = await newHead(deps, { ...request, runId, ...defined({ sentDigest }) });
-  const found = await createRun(deps, head);
+  const start = await admitStart(deps, await newHead(deps, { ...request, runId, ...defined({ sentDigest }) }));
+  const { head, liveMax } = start;
+  const found = await createRun(deps, head, { liveMax });
+  if (found === 'full') return refuseStart(start);
   if (found !== undefined) return sameStart(found, sentDigest);
   await wakeRun(deps, runId);
   return { runId, deduplicated: false };
@@ -65,11 +68,23 @@ export function checkNotDebounced({ app }: Pick<Deps, 'app'>, workflow: string):
     );
 }
 
-/** Puts the head of a run, with its place among others if its start is limited. Returns the head that exists if it was put before. */
-export async function createRun(deps: Deps, head: RunHead): Promise<RunHead | undefined> {
-  if (isLimited(deps, head)) return (await loadLimitedStart()).createLimited(deps, head);
-  const { created, head: found } = await deps.store.heads.create(head, deps.random.hex(16));
-  return created ? undefined : found;
+/**
+ * Puts the head of a run, with its place among others if its start is limited, and with a first signal. Returns the head that exists if it was
+ * put before; `full`: more runs of the tenant are live than `liveMax` allows.
+ */
+export async function createRun(
+  deps: Deps,
+  head: RunHead,
+  more: { readonly signal?: InboxRecord; readonly liveMax?: number | undefined } = {},
+): Promise<RunHead | 'full' | undefined> {
+  if (isLimited(deps, head)) return (await loadLimitedStart()).createLimited(deps, head, more);
+  const writerId = deps.random.hex(16);
+  const isAlone = more.signal === undefined && more.liveMax === undefined;
+  const { created, head: found } = isAlone
+    ? await deps.store.heads.create(head, writerId)
+    : await deps.store.heads.createWith(head, writerId, more);
+  if (created) return undefined;
+  return found ?? (more.liveMax === undefined ? undefined : 'full');
 }
 
 /**
@@ -83,27 +98,30 @@ export async function startOrSignal(
 ): Promise<StartedRun> {
   checkKey(request.key);
   checkNotDebounced(deps, request.workflow);
-  const runId = deps.tokens.keyedRunId(request.workflow, request.key);
+  const runId = keyedRunId(deps, request.workflow, request.key);
   const sentDigest = startDigest(deps, request);
   const signal = signalRecord(deps, runId, request.signal);
   let known = await deps.store.heads.read(runId);
   if (known === undefined) {
-    const head = await newHead(deps, { ...request, runId, sentDigest });
-    known = await createWithSignal(deps, head, signal);
-    if (known === undefined) {
+    const start = await admitStart(deps, await newHead(deps, { ...request, runId, sentDigest }));
+    const { head, liveMax } = start;
+    const found = await createRun(deps, head, { signal, liveMax });
+    if (found === 'full') return refuseStart(start);
+    if (found === undefined) {
       await wakeRun(deps, runId);
       return { runId, deduplicated: false };
     }
+    known = found;
   }
+  await admitSignal(deps, request.signal.payload);
   sameStart(known, sentDigest);
   if ((await deliver(deps, signal)).accepted) return { runId, deduplicated: true };
   throw new EngineError('RUN_ENDED', 'the run with this key has ended and takes no signal');
 }
 
-async function createWithSignal(deps: Deps, head: RunHead, signal: InboxRecord): Promise<RunHead | undefined> {
-  if (isLimited(deps, head)) return (await loadLimitedStart()).createLimited(deps, head, { signal });
-  const { created, head: found } = await deps.store.heads.createWithSignal(head, deps.random.hex(16), signal);
-  return created ? undefined : found;
+/** Returns the run id of a start with a key: equal keys of two tenants are different runs. */
+function keyedRunId({ tokens, caller }: Deps, workflow: string, key: string): RunId {
+  return tokens.keyedRunId(workflow, key, caller?.tenant);
 }
 
 /** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */

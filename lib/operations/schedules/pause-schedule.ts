@@ -14,7 +14,9 @@ const tries = 8;
  */
 export async function pauseSchedule(deps: Deps, name: string): Promise<ScheduleView> {
   return change(deps, name, (state) =>
-    state.pausedAtMs === undefined ? changed(state, { pausedAtMs: deps.clock.nowMs() }) : undefined,
+    state.pausedAtMs === undefined
+      ? changed(state, { pausedAtMs: deps.clock.nowMs(), pausedBy: deps.caller?.id })
+      : undefined,
   );
 }
 
@@ -24,7 +26,9 @@ export async function pauseSchedule(deps: Deps, name: string): Promise<ScheduleV
  */
 export async function resumeSchedule(deps: Deps, name: string): Promise<ScheduleView> {
   return change(deps, name, (state) =>
-    state.pausedAtMs === undefined ? undefined : changed(state, { pausedAtMs: undefined, fromMs: deps.clock.nowMs() }),
+    state.pausedAtMs === undefined
+      ? undefined
+      : changed(state, { pausedAtMs: undefined, pausedBy: undefined, fromMs: deps.clock.nowMs() }),
   );
 }
 

@@ -12,6 +12,8 @@ export interface ScheduleView {
   readonly workflow: string;
   readonly paused: boolean;
   readonly pausedAtMs?: EpochMs;
+  /** Id of the caller who paused it. */
+  readonly pausedBy?: string;
   /** Missing while the schedule is paused, or if there is no next tick. */
   readonly nextTickAtMs?: EpochMs;
   /** Why the schedule starts nothing: its pattern is invalid. */
@@ -26,7 +28,7 @@ export interface ScheduleView {
 
 /** Returns a schedule from its configuration and item, with its next tick. */
 export async function toScheduleView(deps: Deps, schedule: Schedule, state: ScheduleState): Promise<ScheduleView> {
-  const { pausedAtMs, tickAtMs, runId, waitingTickAtMs } = state;
+  const { pausedAtMs, pausedBy, tickAtMs, runId, waitingTickAtMs } = state;
   const { nextTickAtMs, problem } = await lookAhead(schedule, deps.clock.nowMs());
   return {
     name: schedule.name,
@@ -34,6 +36,7 @@ export async function toScheduleView(deps: Deps, schedule: Schedule, state: Sche
     paused: pausedAtMs !== undefined,
     ...defined({
       pausedAtMs,
+      pausedBy,
       nextTickAtMs: nextTickAtMs === undefined || pausedAtMs !== undefined ? undefined : nextTickAtMs,
       problem,
       lastTickAtMs: tickAtMs,

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { answerReserveMs, startReserveMs } from '../../base/limits.js';
 import { carriedBy } from '../../base/trace-context.js';
 import type {
@@ -117,8 +118,8 @@ function beginExternal(pass: PassContext, wait: OpenExternal): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
   pass.carryOut(wait, async () => {
-    const { runId, workflow } = run.head;
-    const of = { runId, workflow, traceparent: carriedBy(deps.digest, run.head) };
+    const { runId, workflow, tenant } = run.head;
+    const of = { runId, workflow, traceparent: carriedBy(deps.digest, run.head), ...defined({ tenant }) };
     const { issueToken } = await loadRareParts();
     const { token, issued } = await issueToken(deps, of, wait, persist);
     run.noteToken(token);

@@ -14,7 +14,7 @@ import { pollAt } from '../wake.js';
  */
 export async function issueToken(
   deps: Deps,
-  { runId, workflow, traceparent }: Traced & Pick<RunHead, 'workflow'>,
+  { runId, workflow, traceparent, tenant }: Traced & Pick<RunHead, 'workflow' | 'tenant'>,
   wait: OpenExternal,
   persist: Persist,
 ): Promise<{ readonly token: TokenRecord; readonly issued: ExternalWaitIssued }> {
@@ -29,7 +29,8 @@ export async function issueToken(
     attempt: 1,
     writerId: deps.random.hex(16),
     createdAtMs,
-    ...defined({ deadlineAtMs, form, notices, dueAtMs, traceparent }),
+    ...defined({ deadlineAtMs, traceparent, form, tenant: form === undefined ? undefined : tenant }),
+    ...defined({ notices, dueAtMs }),
     pollErrors: 0,
   };
   const { token } = await persist(() => deps.store.tokens.put(fresh));

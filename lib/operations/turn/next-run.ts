@@ -46,7 +46,14 @@ export async function startNextRun(
     seed: deps.digest(`seed after ${head.seed}`).slice(0, 32),
     createdAtMs: nowMs,
     ...defined({ deadlineAtMs: head.deadlineAtMs, parent: head.parent }),
-    ...defined({ id: head.id, key: head.key, tags: head.tags }),
+    ...defined({
+      id: head.id,
+      key: head.key,
+      tags: head.tags,
+      owner: head.owner,
+      tenant: head.tenant,
+      counted: head.counted,
+    }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),
     // It takes over the place of this one, which has seen that those before it had ended.
     ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),

@@ -57,6 +57,7 @@ export async function startChild(
       ...defined({ input }),
       parent: { runId: parent.runId, waitId, workflow: parent.workflow },
       traceparent: toTraceparent(contextOfSpan(deps.digest, parent, about.wait(waitId))),
+      ...defined({ owner: parent.owner, tenant: parent.tenant }),
     });
   } catch (error) {
     if (!isEngineError(error)) throw error;

@@ -22,7 +22,18 @@ export type RunExplanation = Pick<
 /** @throws EngineError `RUN_NOT_FOUND` */
 export async function explainRun(deps: Deps, runId: RunId): Promise<RunExplanation> {
   const run = await showRun(deps, runId);
-  const { status, blocked, pausedUntilMs, concurrencyKey, afterRunId, startAtMs, deadlineAtMs, nextRunId, outcome, waits } = run;
+  const {
+    status,
+    blocked,
+    pausedUntilMs,
+    concurrencyKey,
+    afterRunId,
+    startAtMs,
+    deadlineAtMs,
+    nextRunId,
+    outcome,
+    waits,
+  } = run;
   const isYetToStart = startAtMs !== undefined && startAtMs > deps.clock.nowMs();
   return {
     runId,

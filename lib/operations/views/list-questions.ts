@@ -10,7 +10,7 @@ import { toInputViews, type QuestionView } from './question-view.js';
 const inputsReadInParallel = 10;
 
 /**
- * Lists open questions, oldest first. Read from an index, so a question may still show just after it was answered.
+ * Lists open questions, oldest first; for a caller with a tenant, those of its tenant. Read from an index, so a question may still show just after it was answered.
  * `limit` 1 to 100; a page of large ones ends sooner and has a next one. Leaves out unreadable ones, with a warning.
  */
 export async function listQuestions(
@@ -21,7 +21,7 @@ export async function listQuestions(
   let bytes = 0;
   let next = cursor;
   for (let left = limit; left > 0 && bytes < historyPageBytes; left -= inputsReadInParallel) {
-    const page = await deps.store.lists.inputs(Math.min(left, inputsReadInParallel), next);
+    const page = await deps.store.lists.inputs(Math.min(left, inputsReadInParallel), next, deps.caller?.tenant);
     const tokens = await Promise.all(
       page.rows.map(({ runId, waitId }) =>
         skipUnreadable(deps, 'question', { runId, waitId }, () => deps.store.tokens.read(runId, waitId)),

@@ -41,7 +41,7 @@ export interface RunList {
 }
 
 /**
- * Lists runs, newest first. Read from an index, so a run that has just changed may show its former state.
+ * Lists runs, newest first; for a caller with a tenant, those of its tenant. Read from an index, so a run that has just changed may show its former state.
  * @throws EngineError `INPUT_INVALID` for a cursor that no page has returned
  */
 export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
@@ -74,7 +74,10 @@ async function readNewest(
   before: RunPosition | undefined,
 ): Promise<{ readonly rows: readonly RunSummary[]; readonly statuses: readonly ListStatus[] }> {
   const pages = await Promise.all(
-    statuses.map(async (status) => ({ status, ...(await deps.store.lists.runs(status, limit, before)) })),
+    statuses.map(async (status) => ({
+      status,
+      ...(await deps.store.lists.runs({ status, tenant: deps.caller?.tenant }, limit, before)),
+    })),
   );
   const unfinished = pages.filter((page) => page.cursor !== undefined);
   // Beyond the end of a page with more rows, runs of its status may be missing between those of other statuses.

@@ -22,6 +22,9 @@ export interface HistoryView {
   /** Idempotency key of the start. */
   readonly key?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, and its tenant. */
+  readonly owner?: string;
+  readonly tenant?: string;
   readonly parent?: ParentWait;
   /** The run that continued as this one. */
   readonly previousRunId?: RunId;
@@ -37,7 +40,7 @@ export interface HistoryView {
 /** An event with the number of its commit, and what it refers to written out: a settlement, the payload of a signal. */
 export type ExportedEvent = HistoryEvent & {
   readonly seq: number;
-  readonly settlement?: Pick<Settlement, 'by' | 'proof' | 'atMs' | 'outcome'>;
+  readonly settlement?: Pick<Settlement, 'by' | 'caller' | 'proof' | 'atMs' | 'outcome'>;
   readonly payload?: JsonValue;
   /** Set if the signal's item is missing: its payload is lost, and the history cannot be replayed. */
   readonly isMissing?: true;
@@ -56,6 +59,7 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
     version: head.version,
     ...defined({ input: head.input, id: head.id, key: head.key, tags: head.tags, parent: head.parent }),
     ...defined({ previousRunId: head.previousRunId, nextRunId: head.nextRunId }),
+    ...defined({ owner: head.owner, tenant: head.tenant }),
     seed: head.seed,
     events: exportEvents(records),
     ...defined({ uncommitted: handles.length === 0 || state.ending !== undefined ? undefined : handles }),
@@ -79,8 +83,8 @@ function referencesOf({
     if (event.type === 'TokenSettled') {
       const settlement = settlements.get(event.waitId);
       if (settlement === undefined) return {};
-      const { by, proof, atMs, outcome } = settlement;
-      return { settlement: { by, atMs, outcome, ...defined({ proof }) } };
+      const { by, caller, proof, atMs, outcome } = settlement;
+      return { settlement: { by, ...defined({ caller }), atMs, outcome, ...defined({ proof }) } };
     }
     if (event.type !== 'SignalReceived') return {};
     const signal = signals.get(event.inboxId);

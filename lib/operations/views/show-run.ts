@@ -33,6 +33,9 @@ export interface RunView {
   readonly startAtMs?: EpochMs;
   readonly deadlineAtMs?: EpochMs;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Who started the run, and its tenant. */
+  readonly owner?: string;
+  readonly tenant?: string;
   readonly parent?: ParentWait;
   /** Runs of the workflow with this key are never under way at the same time. */
   readonly concurrencyKey?: string;
@@ -76,6 +79,8 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
       startAtMs: head.startAtMs,
       deadlineAtMs: head.deadlineAtMs,
       tags: head.tags,
+      owner: head.owner,
+      tenant: head.tenant,
       parent: head.parent,
       previousRunId: head.previousRunId,
       nextRunId: head.nextRunId,

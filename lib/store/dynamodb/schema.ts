@@ -1,16 +1,16 @@
 import type { AttributeDefinition, CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { tableIndexes, tableKey } from '../table.js';
+import { type IndexName, tableIndexes, tableKey } from '../table.js';
 
-/** Returns the schema of the table with both indexes, paid per request. */
+/** Returns the schema of the table with its indexes, paid per request. */
 export function tableSchema(tableName: string): CreateTableCommandInput {
   const indexes = Object.entries(tableIndexes);
   const definitions: AttributeDefinition[] = [
     { AttributeName: tableKey.partition, AttributeType: 'S' },
     { AttributeName: tableKey.sort, AttributeType: 'S' },
-    ...indexes.flatMap(([, index]): AttributeDefinition[] => [
-      { AttributeName: index.partition, AttributeType: 'S' },
-      { AttributeName: index.sort, AttributeType: index.sortType === 'number' ? 'N' : 'S' },
-    ]),
+    ...[...attributesOf(indexes.map(([, index]) => index))].map(([name, type]): AttributeDefinition => ({
+      AttributeName: name,
+      AttributeType: type === 'number' ? 'N' : 'S',
+    })),
   ];
   return {
     TableName: tableName,
@@ -23,6 +23,13 @@ export function tableSchema(tableName: string): CreateTableCommandInput {
       Projection: { ProjectionType: 'INCLUDE', NonKeyAttributes: [...index.projected] },
     })),
   };
+}
+
+/** Returns the key attributes of indexes, each once: two indexes may sort by the same one. */
+function attributesOf(indexes: readonly (typeof tableIndexes)[IndexName][]): ReadonlyMap<string, 'string' | 'number'> {
+  return new Map(
+    indexes.flatMap(({ partition, sort, sortType }) => [[partition, 'string'] as const, [sort, sortType] as const]),
+  );
 }
 
 function keySchema(partition: string, sort: string): CreateTableCommandInput['KeySchema'] {

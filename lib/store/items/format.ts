@@ -11,6 +11,8 @@ export const itemFormat = 3;
 /** Format of a head with conditions on its start: a version that does not know them would run the code at once. */
 export const headWithConditions = 2;
 
+/** Format of a head that is counted: a version that does not know that would never end the count. */
+export const headWithCount = 3;
 /**
  * Format of a head with a place in a lane, or whose start is debounced: a version that does not know them would begin
  * the run too early, or would not tell the next run of its end.

@@ -11,8 +11,8 @@ import type {
 } from '../../history/records.js';
 import type { Item } from '../table.js';
 import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formatAttribute, limitedHead, headWithConditions } from './format.js';
-import { marker, runListing } from './indexes.js';
+import { formatAttribute, headWithConditions, headWithCount, limitedHead } from './format.js';
+import { marker, ownerInListing, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
 const parent = fields<ParentWait>({
@@ -62,6 +62,9 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   laterRunId: optional(text),
   traceparent: optional(text),
   tags: optional(json<Readonly<Record<string, string>>>()),
+  owner: optional(text),
+  tenant: optional(text),
+  counted: flag,
   inboxCount: number,
   dueSeq: number,
   blocks: count,
@@ -83,7 +86,8 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError, lane, debounce }: RunHead): Record<string, number> {
+function formatOf({ afterRunId, inputError, counted, lane, debounce }: RunHead): Record<string, number> {
+  if (counted === true) return { [formatAttribute]: headWithCount };
   if (lane !== undefined || debounce !== undefined) return { [formatAttribute]: limitedHead };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
@@ -102,7 +106,16 @@ export const toGlance = (item: Item): RunGlance => ({ runId: runIdOf(item), ...g
 
 const summaryFields = headFields.only('workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags');
 /** Reads a row of the list of runs. */
-export const toSummary = (item: Item): RunSummary => ({ runId: runIdOf(item), ...summaryFields.read(item) });
+export const toSummary = (item: Item): RunSummary => ({
+  runId: runIdOf(item),
+  ...summaryFields.read(item),
+  ...ownerInListing(item),
+});
+
+/** Reads what a caller's access to the run depends on. */
+const accessFields = headFields.only('owner', 'tenant');
+export const accessAttributes = accessFields.attributes;
+export const toAccess = (item: Item): Pick<RunHead, 'owner' | 'tenant'> => accessFields.read(item);
 
 /** Attributes that a turn which ends well removes from the head. */
 export const failureAttributes = headFields.names('blocked', 'failedTurns');
@@ -111,5 +124,5 @@ export const failureAttributes = headFields.names('blocked', 'failedTurns');
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'lane', 'debounce', 'traceparent'] as const),
+  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant', 'counted', 'lane', 'debounce', 'traceparent'] as const),
 );

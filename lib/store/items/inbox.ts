@@ -6,11 +6,12 @@ import { type Fields, fields, number, optional, payload, text } from './fields.j
 import { marker } from './indexes.js';
 import { inboxIdOf, inboxKey, runIdOf } from './keys.js';
 
-const sentFields = fields<Pick<InboxRecord, 'atMs' | 'sentDigest' | 'position' | 'order' | 'dueAtMs'>>({
+const sentFields = fields<Pick<InboxRecord, 'atMs' | 'sentDigest' | 'position' | 'order' | 'by' | 'dueAtMs'>>({
   atMs: number,
   sentDigest: optional(text),
   position: optional(number),
   order: optional(number),
+  by: optional(text),
   dueAtMs: optional(number),
 });
 
@@ -33,12 +34,12 @@ const partsOf: Readonly<Record<InboxRequest['kind'], Pick<Fields<Partial<Request
 const isInboxKind = (kind: string): kind is InboxRequest['kind'] => Object.hasOwn(partsOf, kind);
 
 export function inboxItem(record: InboxRecord): Item {
-  const { runId, inboxId, kind, atMs, sentDigest, position, order, dueAtMs, ...parts } = record;
+  const { runId, inboxId, kind, atMs, sentDigest, position, order, by, dueAtMs, ...parts } = record;
   return {
     ...inboxKey(runId, inboxId),
     kind,
     ...partsOf[kind].write(parts),
-    ...sentFields.write({ atMs, sentDigest, position, order }),
+    ...sentFields.write({ atMs, sentDigest, position, order, by }),
     ...marker(runId, dueAtMs),
   };
 }
@@ -61,5 +62,5 @@ function requestOf(item: Item): InboxRequest {
 /** Attributes to read of a request whose payloads cannot be read. */
 export const inboxAttributesWithoutPayloads = [
   ...['kind', ...requestFields.names('reason', 'name')],
-  ...sentFields.names('atMs', 'position', 'order', 'dueAtMs'),
+  ...sentFields.names('atMs', 'position', 'order', 'by', 'dueAtMs'),
 ];

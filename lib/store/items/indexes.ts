@@ -2,7 +2,10 @@
 
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
-import type { RunPosition, RunStatus, TokenRecord } from '../../history/records.js';
+import { defined } from '../../base/defined.js';
+import type { NamedKey } from '../../history/named-key.js';
+import type { RunHead, RunPosition, RunStatus, TokenRecord } from '../../history/records.js';
+import type { Item } from '../table.js';
 import type { Attributes } from './fields.js';
 
 /** Attributes of the due index; none if an item is not due. `ShardedTable` writes the partition in place of the run. */
@@ -10,15 +13,41 @@ export const marker = (runId: RunId, dueAtMs: EpochMs | undefined): Attributes =
   dueAtMs === undefined ? {} : { dueShard: runId, dueAtMs };
 export const markerAttributes = ['dueShard', 'dueAtMs'] as const;
 
-/** Attributes of the list of runs of one status. */
-export const runListing = ({ runId, createdAtMs }: RunPosition, status: RunStatus): Attributes => ({
+/** A run for the lists: its position, and whose it is. */
+export type ListedRun = RunPosition & Pick<RunHead, 'owner' | 'tenant'>;
+
+/**
+ * Attributes of the list of runs of one status, and of the list of those of one tenant. The sort key also holds tenant
+ * and owner, since the attributes that an index projects cannot be changed on an existing table.
+ */
+export const runListing = ({ runId, createdAtMs, owner, tenant }: ListedRun, status: RunStatus): Attributes => ({
   listPartition: status,
-  listSort: listSort(runId, createdAtMs),
+  listSort: listSort(owner === undefined ? runId : `${runId}#${tenant ?? ''}#${owner}`, createdAtMs),
+  ...tenantListing(tenant, status),
 });
 
+/** Reads tenant and owner from a row of the list of runs. */
+export function ownerInListing({ listSort: sort }: Item): Pick<RunHead, 'owner' | 'tenant'> {
+  const [, , tenant, ...owner] = String(sort ?? '').split('#');
+  return owner.length === 0
+    ? {}
+    : { ...defined({ tenant: tenant === '' ? undefined : tenant }), owner: owner.join('#') };
+}
+
+/** Attribute of the list of what a tenant has in a list; none without a tenant. */
+const tenantListing = (tenant: string | undefined, partition: string): Attributes =>
+  tenant === undefined ? {} : { tenantPartition: tenantPartition(tenant, partition) };
+export const tenantPartition = (tenant: string, partition: string): string => `${tenant}#${partition}`;
+
 /** Attributes of the list of open questions to people; none for another wait. */
-export const inputListing = ({ runId, waitId, createdAtMs, form }: TokenRecord): Attributes =>
-  form === undefined ? {} : { listPartition: inputsPartition, listSort: listSort(`${runId}#${waitId}`, createdAtMs) };
+export const inputListing = ({ runId, waitId, createdAtMs, form, tenant }: TokenRecord): Attributes =>
+  form === undefined
+    ? {}
+    : {
+        listPartition: inputsPartition,
+        listSort: listSort(`${runId}#${waitId}`, createdAtMs),
+        ...tenantListing(tenant, inputsPartition),
+      };
 export const inputsPartition = 'input';
 
 /** Attributes of the list of remote tasks that are not waited for and may be running; none for any other task. */
@@ -26,7 +55,14 @@ export const orphanListing = (runId: RunId, waitId: WaitId, leftAtMs: EpochMs | 
   leftAtMs === undefined ? {} : { listPartition: orphansPartition, listSort: listSort(`${runId}#${waitId}`, leftAtMs) };
 export const orphansPartition = 'orphan';
 
-export const listAttributes = ['listPartition', 'listSort'] as const;
+/** Attributes of the list of named keys. */
+export const keyListing = ({ name, createdAtMs }: NamedKey): Attributes => ({
+  listPartition: keysPartition,
+  listSort: listSort(name, createdAtMs),
+});
+export const keysPartition = 'key';
+
+export const listAttributes = ['listPartition', 'listSort', 'tenantPartition'] as const;
 
 /** Pads times to a fixed number of digits, so that they sort as text. */
 const listSort = (id: string, atMs: EpochMs): string => `${String(atMs).padStart(15, '0')}#${id}`;

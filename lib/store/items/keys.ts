@@ -23,6 +23,15 @@ export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionO
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
 /** Key of the pointer from a caller's id to a run. */
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
+export const namedKeyPrefix = 'key#';
+/** Key of a named key of a caller. */
+export const namedKeyKey = (name: string): Key => ({ pk: namedKeyPrefix + name, sk: headSk });
+export const tenantPrefix = 'tenant#';
+/** Key of a counter of a tenant. */
+export const tenantCountKey = (tenant: string, counted: 'live' | 'starts' | 'signals'): Key => ({
+  pk: tenantPrefix + tenant,
+  sk: counted,
+});
 /** Key of the pointer to the last run of a lane. */
 export const laneKey = (lane: string): Key => ({ pk: `lane#${lane}`, sk: headSk });
 /** Key of the pointer to the run that debounced starts become. */

@@ -1,6 +1,7 @@
 // Maximum size of every attribute of every item, so that no write can create an item that DynamoDB refuses: an update
 // does not know what else is on its item, and need not.
 
+import { callerIdMaxBytes } from '../../base/caller.js';
 import { EngineError } from '../../base/errors.js';
 import { utf8Bytes } from '../../base/json.js';
 import { idempotencyKeyMaxBytes, failureTextBytes } from '../../base/limits.js';
@@ -30,12 +31,15 @@ const word = text(32);
 const name = text(64);
 /** A W3C `traceparent`, as we write it. */
 const traceparent = text(64);
+/** Id of a caller. */
+const callerId = text(callerIdMaxBytes);
 /** A number; DynamoDB counts two digits as a byte. */
 const number = 'number';
 
 const common = { format: number } as const satisfies Record<string, Room>;
 const markers = { dueShard: word, dueAtMs: number } as const satisfies Record<string, Room>;
-const listed = { listPartition: word, listSort: text(128) } as const satisfies Record<string, Room>;
+/** Time, id, tenant and owner. */
+const listed = { listPartition: word, listSort: text(256) } as const satisfies Record<string, Room>;
 
 /**
  * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit next to one
@@ -67,6 +71,10 @@ export const itemLimits = {
     traceparent,
     /** JSON: ten names of 64 characters and values of 256, each character an escape of six bytes. */
     tags: text(20 * KiB),
+    owner: callerId,
+    tenant: name,
+    tenantPartition: text(128),
+    counted: number,
     inboxCount: number,
     dueSeq: number,
     blocks: number,
@@ -98,6 +106,7 @@ export const itemLimits = {
     atMs: number,
     order: number,
     position: number,
+    by: callerId,
     sentDigest: text(64),
   },
   token: {
@@ -118,6 +127,8 @@ export const itemLimits = {
     answersQuestions: number,
     form: payload(24 * KiB),
     notices: payload(2 * KiB),
+    tenant: name,
+    tenantPartition: text(128),
     stepFailures: number,
     stepStrikes: number,
     stepSinceMs: number,
@@ -150,11 +161,28 @@ export const itemLimits = {
     settledAtMs: number,
     settledBy: id,
     settledFrom: word,
+    settledCaller: callerId,
     settledProof: text(256),
     outcome: payload(64 * KiB),
   },
+  /** Named key of a caller. */
+  key: {
+    ...common,
+    ...listed,
+    writerId: id,
+    roles: text(64),
+    tenant: name,
+    createdAtMs: number,
+    keyDigest: text(64),
+    oldKeyDigest: text(64),
+    usedDay: number,
+    revokedAtMs: number,
+    by: callerId,
+  },
   /** Pointer from an id of a caller. */
   name: { ...common, runId: id, generation: number },
+  /** Counters of a tenant: live runs, and what was asked for in the current minute. */
+  tenant: { ...common, live: number, minute: number, requests: number },
   /** Pointer to the last run of a lane. */
   lane: { ...common, runId: id, generation: number },
   /** Pointer to the run that debounced starts become. */
@@ -174,6 +202,7 @@ export const itemLimits = {
     startingSinceMs: number,
     waitingTickAtMs: number,
     pausedAtMs: number,
+    pausedBy: callerId,
   },
   /** State, rate and slots of a server. */
   server: {
@@ -207,7 +236,9 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(inboxPrefix)) return 'inbox';
     if (sk.startsWith(tokenPrefix)) return 'token';
   }
+  if (pk.startsWith('key#')) return 'key';
   if (pk.startsWith('name#')) return 'name';
+  if (pk.startsWith('tenant#')) return 'tenant';
   if (pk.startsWith('lane#')) return 'lane';
   if (pk.startsWith('debounce#')) return 'debounce';
   if (pk.startsWith('start#')) return 'start';

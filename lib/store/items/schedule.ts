@@ -16,6 +16,7 @@ const scheduleFields = fields<ScheduleState>({
   starting: optional(group(starting)),
   waitingTickAtMs: optional(number),
   pausedAtMs: optional(number),
+  pausedBy: optional(text),
 });
 
 export const scheduleItem = (name: string, state: ScheduleState): Item => ({

@@ -91,6 +91,7 @@ const settlement = fields<Settlement>({
   atMs: named('settledAtMs', number),
   writerId: named('settledBy', text),
   by: named('settledFrom', word<Settlement['by']>()),
+  caller: named('settledCaller', optional(text)),
   proof: named('settledProof', optional(text)),
   // Missing if it cannot be read.
   outcome: orElse<TokenOutcome>(payload<TokenOutcome>(), { kind: 'abandoned' }),
@@ -115,6 +116,7 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   progressTaken: optional(number),
   form: optional(payload<AddressedQuestion>()),
   notices: optional(payload<Notices>()),
+  tenant: optional(text),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),
   traceparent: optional(text),
@@ -163,5 +165,5 @@ export const tokenAttributesWithoutPayloads = [
   ),
   ...workerStartFields.names('attempt', 'claim', 'untilMs'),
   ...tokenFields.names('onCancel', 'onTimeout', 'dueAtMs'),
-  ...settlement.names('atMs', 'writerId', 'by'),
+  ...settlement.names('atMs', 'writerId', 'by', 'caller'),
 ];

@@ -1,10 +1,11 @@
 import type { RunId } from '../../base/ids.js';
 import type { InboxRecord, RunGlance, RunHead } from '../../history/records.js';
 import { itemAbsent, itemExists } from '../conditions.js';
-import { glanceAttributes, headFields, headItem, toGlance, toHead } from '../items/head.js';
+import { accessAttributes, glanceAttributes, headFields, headItem, toAccess, toGlance, toHead } from '../items/head.js';
 import { inboxItem } from '../items/inbox.js';
 import { headKey } from '../items/keys.js';
 import type { Table } from '../table.js';
+import { countStart } from './tenant-counts.js';
 
 /** Heads of runs, except for their markers: the creation of runs, and what their heads say. */
 export class Heads {
@@ -26,15 +27,22 @@ export class Heads {
     return { created: result.old['writerId'] === writerId, head: toHead(result.old) };
   }
 
-  /** Puts the head and a first signal, both or neither. `created: false`: neither; `head` is the existing one. */
-  async createWithSignal(
+  /**
+   * Puts the head, and with it a first signal and the count of a live run, all or nothing. `created: false` comes with
+   * the existing head; without one, more runs of the tenant are live than `liveMax` allows.
+   */
+  async createWith(
     head: RunHead,
     writerId: string,
-    signal: InboxRecord,
+    { signal, liveMax }: { readonly signal?: InboxRecord; readonly liveMax?: number | undefined },
   ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined }> {
+    const inboxCount = signal === undefined ? 0 : 1;
     const result = await this.#table.transact([
-      { kind: 'put', item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent] },
-      { kind: 'put', item: inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] },
+      { kind: 'put', item: headItem({ ...head, inboxCount }, writerId), conditions: [itemAbsent] },
+      ...(signal === undefined
+        ? []
+        : [{ kind: 'put' as const, item: inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] }]),
+      ...countStart(head, liveMax),
     ]);
     if (result.ok) return { created: true, head };
     const old = result.refused[0]?.old;
@@ -50,6 +58,12 @@ export class Heads {
   async glance(runId: RunId): Promise<RunGlance | undefined> {
     const item = await this.#table.get(headKey(runId), glanceAttributes);
     return item === undefined ? undefined : toGlance(item);
+  }
+
+  /** Reads whose run it is. */
+  async readAccess(runId: RunId): Promise<Pick<RunHead, 'owner' | 'tenant'> | undefined> {
+    const item = await this.#table.get(headKey(runId), accessAttributes);
+    return item === undefined ? undefined : toAccess(item);
   }
 
   /** Stores on the head of a continued run that its chain has got to `laterRunId`. */

@@ -15,6 +15,7 @@ import { marker } from '../items/indexes.js';
 import { debounceKey, headKey, knownStartKey, laneKey, runNameKey, throttleKey } from '../items/keys.js';
 import { knownStartFields, throttleFields } from '../items/limited-start.js';
 import { runNameFields, toRunName } from '../items/run-name.js';
+import { countStart } from './tenant-counts.js';
 import type { Key, Put, Table, TransactResult, Update, Write } from '../table.js';
 
 /** What points to a run: an id of a caller, a lane, a debounce key; each by its digest. */
@@ -44,6 +45,8 @@ export interface StartPlace {
   readonly throttle?: { readonly key: string; readonly state: ThrottleState } | undefined;
   /** The start that is known from now on. */
   readonly known?: KeyedStart | undefined;
+  /** Live runs that the tenant of the run may have. */
+  readonly liveMax?: number | undefined;
 }
 
 /** What a later start changes of a debounced run. */
@@ -77,10 +80,11 @@ export class LimitedStarts {
 
   /**
    * Puts the head of a run with all that depends on it, or nothing: two starts that have read the same never both
-   * succeed. `moved`: something has changed since it was read. A head that exists is returned.
+   * succeed. `moved`: something has changed since it was read. `full`: the tenant has as many live runs as it may have. A head that exists is returned.
    */
-  async createRun(head: RunHead, writerId: string, place: StartPlace): Promise<'created' | 'moved' | RunHead> {
-    const { pointers, signal, throttle, known } = place;
+  async createRun(head: RunHead, writerId: string, place: StartPlace): Promise<'created' | 'moved' | 'full' | RunHead> {
+    const { pointers, signal, throttle, known, liveMax } = place;
+    const counts = countStart(head, liveMax);
     const { runId } = head;
     const writes: Write[] = [
       {
@@ -100,7 +104,10 @@ export class LimitedStarts {
         conditions: asRead(throttle.state.generation),
       });
     if (known !== undefined) writes.push(putKnown(known, runId));
-    return outcomeOf(await this.#table.transact(writes), writerId);
+    const result = await this.#table.transact([...writes, ...counts]);
+    const isFull =
+      !result.ok && counts.length > 0 && result.refused.findIndex((one) => one !== undefined) === writes.length;
+    return isFull ? 'full' : outcomeOf(result, writerId);
   }
 
   /**

@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { EpochMs } from '../../base/time.js';
 import type { DueEntry, RunPosition, RunStatus, RunSummary } from '../../history/records.js';
 import { toSummary } from '../items/head.js';
-import { inputsPartition, listSortBelow, orphansPartition } from '../items/indexes.js';
+import { inputsPartition, listSortBelow, orphansPartition, tenantPartition } from '../items/indexes.js';
 import { toDueEntry, toWaitRow, type WaitRow } from '../items/rows.js';
 import type { ShardedTable } from '../sharded-table.js';
 import type { IndexQuery, Item } from '../table.js';
@@ -12,7 +12,7 @@ export interface ListPage<Row> {
   readonly cursor?: string;
 }
 
-/** The two indexes, as lists. Their rows are hints, possibly stale. */
+/** The indexes, as lists. Their rows are hints, possibly stale. */
 export class Lists {
   readonly #table: ShardedTable;
 
@@ -31,25 +31,29 @@ export class Lists {
     return this.#page({ ...query, limit, ...defined({ cursor }) }, toDueEntry);
   }
 
-  /** Lists questions to people, oldest first. */
-  async inputs(limit: number, cursor?: string): Promise<ListPage<WaitRow>> {
-    return this.#waits(inputsPartition, limit, cursor);
+  /** Lists questions to people, oldest first; of one tenant, if it is given. */
+  async inputs(limit: number, cursor?: string, tenant?: string): Promise<ListPage<WaitRow>> {
+    return this.#waits(placeOf(inputsPartition, tenant), limit, cursor);
   }
 
   /** Lists remote tasks that are not waited for and may be running, in the order in which they were left. */
   async orphans(limit: number, cursor?: string): Promise<ListPage<WaitRow>> {
-    return this.#waits(orphansPartition, limit, cursor);
+    return this.#waits(placeOf(orphansPartition), limit, cursor);
   }
 
-  /** Lists runs of one status, newest first, after the run `before`. */
-  async runs(status: RunStatus, limit: number, before?: RunPosition): Promise<ListPage<RunSummary>> {
+  /** Lists runs of one status, and one tenant if it is given, newest first, after the run `before`. */
+  async runs(
+    { status, tenant }: { readonly status: RunStatus; readonly tenant?: string | undefined },
+    limit: number,
+    before?: RunPosition,
+  ): Promise<ListPage<RunSummary>> {
     const until = before === undefined ? undefined : listSortBelow(before);
-    const query = { index: 'list', partition: status, order: 'descending' } as const;
+    const query = { ...placeOf(status, tenant), order: 'descending' } as const;
     return this.#page({ ...query, limit, ...defined({ until }) }, toSummary);
   }
 
-  async #waits(partition: string, limit: number, cursor: string | undefined): Promise<ListPage<WaitRow>> {
-    const query = { index: 'list', partition, order: 'ascending' } as const;
+  async #waits(place: Place, limit: number, cursor: string | undefined): Promise<ListPage<WaitRow>> {
+    const query = { ...place, order: 'ascending' } as const;
     return this.#page({ ...query, limit, ...defined({ cursor }) }, toWaitRow);
   }
 
@@ -57,4 +61,13 @@ export class Lists {
     const page = await this.#table.queryIndex(query);
     return { rows: page.items.map(toRow), ...defined({ cursor: page.cursor }) };
   }
+}
+
+type Place = Pick<IndexQuery, 'index' | 'partition'>;
+
+/** Returns where a list is: that of all, or that of a tenant. */
+function placeOf(partition: string, tenant?: string): Place {
+  return tenant === undefined
+    ? { index: 'list', partition }
+    : { index: 'tenant', partition: tenantPartition(tenant, partition) };
 }

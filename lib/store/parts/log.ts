@@ -1,13 +1,14 @@
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RunOutcome } from '../../history/event.js';
-import type { RunPosition } from '../../history/records.js';
+import type { RunHead } from '../../history/records.js';
 import { inboxCountIs, itemAbsent, itemExists, statusIs } from '../conditions.js';
 import { commitItem, type NewCommit } from '../items/commit.js';
 import { headFields, failureAttributes } from '../items/head.js';
-import { marker, runListing } from '../items/indexes.js';
+import { type ListedRun, marker, runListing } from '../items/indexes.js';
 import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
 import type { Item, Table, Update } from '../table.js';
+import { countEnd } from './tenant-counts.js';
 
 /** State that the head must still have for a commit that fixes the outcome, so that no request goes unseen. */
 export type HeadAsSeen = { readonly status: 'running'; readonly inboxCount: number } | { readonly status: 'ending' };
@@ -42,7 +43,7 @@ export class Log {
    * the end effects are done; leave it out only if another marker of the run is set.
    */
   async commitEnd(
-    run: RunPosition,
+    run: ListedRun & Pick<RunHead, 'counted'>,
     commit: NewCommit,
     end: {
       readonly outcome: RunOutcome;
@@ -52,7 +53,7 @@ export class Log {
     },
   ): Promise<boolean> {
     const { outcome, endedAtMs, seen } = end;
-    return this.#commitWithHead(run.runId, commit, {
+    const head = {
       set: {
         ...headFields.write({
           status: outcome.status,
@@ -69,13 +70,21 @@ export class Log {
         statusIs(seen.status),
         ...(seen.status === 'running' ? [inboxCountIs(seen.inboxCount)] : []),
       ],
-    });
+    };
+    // The next run of a chain is counted in the place of this one.
+    return this.#commitWithHead(run.runId, commit, head, outcome.status === 'continued' ? [] : countEnd(run));
   }
 
-  async #commitWithHead(runId: RunId, commit: NewCommit, head: Omit<Update, 'kind' | 'key'>): Promise<boolean> {
+  async #commitWithHead(
+    runId: RunId,
+    commit: NewCommit,
+    head: Omit<Update, 'kind' | 'key'>,
+    others: readonly Update[] = [],
+  ): Promise<boolean> {
     const result = await this.#table.transact([
       { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
       { kind: 'update', key: headKey(runId), ...head },
+      ...others,
     ]);
     return result.ok || wroteIt(result.refused[0]?.old, commit);
   }

@@ -4,6 +4,7 @@ import { headItem } from '../items/head.js';
 import { runNameKey } from '../items/keys.js';
 import { runNameFields, toRunName } from '../items/run-name.js';
 import type { Table } from '../table.js';
+import { countStart } from './tenant-counts.js';
 
 /** Ids that callers give to runs; each points to one run at a time. */
 export class Names {
@@ -20,13 +21,14 @@ export class Names {
   }
 
   /**
-   * Puts the head and points the id to it, both or neither. Returns false if the id was pointed elsewhere meanwhile.
+   * Puts the head and points the id to it, both or neither. `moved`: the id was pointed elsewhere meanwhile. `full`: more
+   * runs of the tenant are live than `liveMax` allows.
    */
   async createRun(
     head: RunHead,
     writerId: string,
-    name: { readonly nameKey: string; readonly generation: number },
-  ): Promise<boolean> {
+    name: { readonly nameKey: string; readonly generation: number; readonly liveMax?: number | undefined },
+  ): Promise<'created' | 'moved' | 'full'> {
     const result = await this.#table.transact([
       { kind: 'put', item: headItem(head, writerId), conditions: [itemAbsent] },
       {
@@ -35,7 +37,9 @@ export class Names {
         set: runNameFields.write({ runId: head.runId, generation: name.generation + 1 }),
         conditions: [name.generation === 0 ? itemAbsent : generationIs(name.generation)],
       },
+      ...countStart(head, name.liveMax),
     ]);
-    return result.ok || result.refused[0]?.old?.['writerId'] === writerId;
+    if (result.ok || result.refused[0]?.old?.['writerId'] === writerId) return 'created';
+    return result.refused[1] === undefined && result.refused[2] !== undefined ? 'full' : 'moved';
   }
 }

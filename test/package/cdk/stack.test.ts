@@ -54,7 +54,7 @@ describe('what must not be lost', () => {
     expect(kept.sort()).toEqual(['OutwaitManagementToken', 'OutwaitTable', 'OutwaitTokenKeys']);
   });
 
-  test('is in a table that is paid per request, protected and can be restored, with both indexes and a time to live', () => {
+  test('is in a table that is paid per request, protected and can be restored, with its indexes and a time to live', () => {
     template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [
@@ -75,6 +75,17 @@ describe('what must not be lost', () => {
           IndexName: 'list',
           KeySchema: [
             { AttributeName: 'listPartition', KeyType: 'HASH' },
+            { AttributeName: 'listSort', KeyType: 'RANGE' },
+          ],
+          Projection: {
+            ProjectionType: 'INCLUDE',
+            NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+          },
+        },
+        {
+          IndexName: 'tenant',
+          KeySchema: [
+            { AttributeName: 'tenantPartition', KeyType: 'HASH' },
             { AttributeName: 'listSort', KeyType: 'RANGE' },
           ],
           Projection: {
@@ -281,6 +292,9 @@ describe('the HTTP API', () => {
       'ANY /inputs',
       'ANY /inputs/{inputId}',
       'ANY /push/a2a/{pushToken}',
+      'ANY /keys',
+      'ANY /keys/{name}/revoke',
+      'ANY /keys/{name}/rotate',
       'ANY /remote-tasks',
       'ANY /remote-tasks/{server}',
       'ANY /runs',

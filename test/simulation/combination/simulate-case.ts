@@ -24,6 +24,7 @@ import { workflowsOf, type Stage, type Work } from './interpret.js';
 import { isEnded, noticeMs, Oracles, short, type Book } from './oracles.js';
 import { tools } from './program.js';
 import { hearingProblems } from './hearing.js';
+import { Tenants, tenantOf } from './tenants.js';
 import { Telling, type Told } from './telling.js';
 import {
   drawCase,
@@ -64,6 +65,7 @@ class Simulation implements Stage {
   readonly #case: Case;
   readonly #world: World;
   readonly #oracles: Oracles;
+  readonly #tenants: Tenants | undefined;
   readonly #dice: Dice;
   readonly #faults: Fault[] = [];
   /** Number of operations so far at which something may go wrong. */
@@ -153,6 +155,7 @@ class Simulation implements Stage {
           }),
       onApplied: (items) => {
         for (const item of items) this.#oracles.onApplied(item);
+        for (const item of items) this.#tenants?.onApplied(item);
       },
       observer: {
         onKilled: (process) => {
@@ -175,6 +178,7 @@ class Simulation implements Stage {
     this.#world = world;
     this.#startMs = world.nowMs;
     this.#oracles = new Oracles(world, given, (atMs) => this.#troubleUntilMs(atMs));
+    this.#tenants = given.tenants === undefined ? undefined : new Tenants(world, this.#oracles, given.tenants);
   }
 
   async run(): Promise<Ran> {
@@ -221,10 +225,12 @@ class Simulation implements Stage {
     this.#oracles.checkInstant((book, waitIds) => suspects.push({ book, waitIds }));
     for (const { book, waitIds } of suspects) await this.#checkSuspects(book, waitIds);
     if (looks % 4 === 1) await this.#checkOpenWaits();
+    await this.#tenants?.checkCounts();
   }
 
   async #checkEnd(): Promise<void> {
     const oracles = this.#oracles;
+    await this.#tenants?.checkCounts();
     oracles.checkStuck();
     oracles.checkOrder();
     oracles.checkTasks();
@@ -387,8 +393,10 @@ class Simulation implements Stage {
       return;
     }
     this.#unsettledCallers++;
-    world.request('caller', async (deps) => {
+    world.request('caller', async (given) => {
+      const deps = this.#tenants?.asCaller(given) ?? given;
       try {
+        if (runId !== undefined) await this.#tenants?.letIn(deps, runId);
         await this.#ask(deps, request, runId ?? '');
       } catch (error) {
         this.#check(request, error);
@@ -404,6 +412,7 @@ class Simulation implements Stage {
       'RUN_ENDED',
       'RUN_EXISTS',
       'RUN_NOT_FOUND',
+      'TENANT_LIMIT_REACHED',
       'WORKFLOW_NOT_FOUND',
       'TOKEN_INVALID',
       'INPUT_INVALID',
@@ -438,7 +447,7 @@ class Simulation implements Stage {
       }
       case 'startOrSignal': {
         const { key, name } = request;
-        const first = this.#world.tokens.keyedRunId('main', key);
+        const first = this.#world.tokens.keyedRunId('main', key, ...tenantOf(deps));
         const before = oracles.lastOf(first);
         const wasRunning = before?.head.status === 'running';
         try {
@@ -475,11 +484,13 @@ class Simulation implements Stage {
         return;
       case 'answer': {
         const wait = this.#pickWait(request.pick, (item) => item['form'] !== undefined);
+        if (wait !== undefined) await this.#tenants?.letIn(deps, wait.runId);
         if (wait !== undefined)
           await answerQuestion(deps, inputIdOf(wait.runId, wait.waitId), { action: 'accept', content: 'yes' });
         return;
       }
       case 'outcome': {
+        await this.#tenants?.checkList(deps);
         const ended = await awaitOutcome(deps, runId, 10 * S);
         if (ended?.outcome.status === 'continued')
           this.#world.fail('reader-stopped', `awaitOutcome of run ${short(runId)} says that it is continued`);

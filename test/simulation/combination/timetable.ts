@@ -116,6 +116,8 @@ export interface Case {
   readonly startsTake?: number;
   readonly deploy?: Deploy;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };
+  /** Seed of the tenants to which the callers belong. Missing: callers have no tenant. */
+  readonly tenants?: number;
 }
 
 const boundMax = 7_200;
@@ -149,6 +151,7 @@ export function drawCase(seed: number, dice: Dice): Case {
     ...(schedule === undefined ? {} : { schedule }),
     ...(dice.chance(0.25) ? { startsTake: dice.pick([0.3, 8, 40, 120]) } : {}),
     ...(dice.chance(0.5) ? { lists: dice.pick(['perhaps', 'never'] as const) } : {}),
+    ...(dice.chance(0.3) ? { tenants: dice.int(1, 1_000_000) } : {}),
   };
 }
 

@@ -7,6 +7,7 @@ import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { lanesMutants } from './lanes.js';
 import { namesMutants } from './names.js';
+import { tenantMutants } from './tenants.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
@@ -50,6 +51,7 @@ export const mutants: readonly Mutant[] = [
   ...jobsMutants,
   ...lanesMutants,
   ...namesMutants,
+  ...tenantMutants,
   ...remoteMutants,
   ...peopleMutants,
   ...proofsMutants,
@@ -214,6 +216,7 @@ export const mutants: readonly Mutant[] = [
         find: `const result = await this.#table.transact([
           { kind: 'put', item: commitItem(runId, commit), conditions: [itemAbsent] },
           { kind: 'update', key: headKey(runId), ...head },
+          ...others,
         ]);
         return result.ok || wroteIt(result.refused[0]?.old, commit);`,
         replace: `if (!(await this.commit(runId, commit))) return false;

@@ -40,8 +40,8 @@ export const peopleMutants: readonly Mutant[] = [
     'the item of a question has the marker of its first notice',
     {
       file: issue,
-      find: '...defined({ deadlineAtMs, form, notices, dueAtMs, traceparent }),',
-      replace: '...defined({ deadlineAtMs, form, notices, traceparent }),',
+      find: '...defined({ notices, dueAtMs }),',
+      replace: '...defined({ notices }),',
     },
     'NOTICE lost message',
   ),

@@ -417,11 +417,11 @@ export const untestedMutants: readonly Mutant[] = [
     file: storePart('heads'),
     edits: [
       {
-        find: 'item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: [itemAbsent]',
-        replace: 'item: headItem({ ...head, inboxCount: 1 }, writerId), conditions: []',
+        find: 'item: headItem({ ...head, inboxCount }, writerId), conditions: [itemAbsent]',
+        replace: 'item: headItem({ ...head, inboxCount }, writerId), conditions: []',
       },
     ],
-    caughtBy: rules('conditions', 'heads.createWithSignal only if'),
+    caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {
     name: 'first-signal-over-signal',
@@ -433,14 +433,14 @@ export const untestedMutants: readonly Mutant[] = [
         replace: 'item: inboxItem({ ...signal, position: 0 }), conditions: []',
       },
     ],
-    caughtBy: rules('conditions', 'heads.createWithSignal only if'),
+    caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {
     name: 'own-signalled-run-not-recognised',
     rule: '... by the process that made it, as its own',
     file: storePart('heads'),
     edits: [{ find: `created: old?.['writerId'] === writerId`, replace: 'created: false' }],
-    caughtBy: rules('conditions', 'heads.createWithSignal only if'),
+    caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {
     name: 'named-run-over-run',
@@ -474,8 +474,8 @@ export const untestedMutants: readonly Mutant[] = [
     file: storePart('names'),
     edits: [
       {
-        find: `generationIs(name.generation)], }, ]); return result.ok || result.refused[0]?.old?.['writerId'] === writerId;`,
-        replace: 'generationIs(name.generation)] }]); return result.ok;',
+        find: `if (result.ok || result.refused[0]?.old?.['writerId'] === writerId) return 'created';`,
+        replace: `if (result.ok) return 'created';`,
       },
     ],
     caughtBy: rules('conditions', 'names.createRun only if'),

@@ -82,17 +82,17 @@ test('heads.create only if there is no head: the one that is there stands, and i
   });
 });
 
-test('heads.createWithSignal only if neither is there: both are put or none', async () => {
+test('heads.createWith only if neither is there: both are put or none', async () => {
   const scene = await withHead();
-  expect(await scene.refused(scene.store.heads.createWithSignal(head, 'w2', signal))).toMatchObject({ created: false });
-  expect(await scene.refused(scene.store.heads.createWithSignal(head, 'w1', signal))).toMatchObject({ created: true });
+  expect(await scene.refused(scene.store.heads.createWith(head, 'w2', { signal }))).toMatchObject({ created: false });
+  expect(await scene.refused(scene.store.heads.createWith(head, 'w1', { signal }))).toMatchObject({ created: true });
   const seeded = new Scene();
   await seeded.store.inbox.seed(signal);
-  expect(await seeded.refused(seeded.store.heads.createWithSignal(head, 'w1', signal))).toMatchObject({
+  expect(await seeded.refused(seeded.store.heads.createWith(head, 'w1', { signal }))).toMatchObject({
     created: false,
   });
   const fresh = new Scene();
-  expect(await fresh.store.heads.createWithSignal(head, 'w1', signal)).toMatchObject({ created: true });
+  expect(await fresh.store.heads.createWith(head, 'w1', { signal })).toMatchObject({ created: true });
   expect(await fresh.store.runs.read(runId)).toMatchObject({
     head: { inboxCount: 1 },
     inbox: [{ inboxId: 'signal-1' }],
@@ -103,13 +103,13 @@ test('names.createRun only if the id points where it was seen to: head and id ar
   const scene = new Scene();
   const named = (id: string, generation: number, writerId = 'w1') =>
     scene.store.names.createRun({ ...head, runId: id }, writerId, { nameKey: 'n', generation });
-  expect(await named(runId, 0)).toBe(true);
+  expect(await named(runId, 0)).toBe('created');
   expect(await scene.store.names.read('n')).toEqual({ runId, generation: 1 });
-  expect(await scene.refused(named(other, 0))).toBe(false);
-  expect(await scene.refused(named(other, 2))).toBe(false);
-  expect(await scene.refused(named(runId, 1, 'w2'))).toBe(false);
-  expect(await scene.refused(named(runId, 1, 'w1'))).toBe(true);
-  expect(await named(other, 1)).toBe(true);
+  expect(await scene.refused(named(other, 0))).toBe('moved');
+  expect(await scene.refused(named(other, 2))).toBe('moved');
+  expect(await scene.refused(named(runId, 1, 'w2'))).toBe('moved');
+  expect(await scene.refused(named(runId, 1, 'w1'))).toBe('created');
+  expect(await named(other, 1)).toBe('created');
   expect(await scene.store.names.read('n')).toEqual({ runId: other, generation: 2 });
 });
 
@@ -174,8 +174,8 @@ test('log.commitEnd only of a run that is as it was seen: it gives the head its 
   const ended = await scene.store.heads.read(runId);
   expect(ended).toMatchObject({ status: 'continued', nextRunId: other, endedAtMs: 70, dueSeq: 1, dueAtMs: 80 });
   expect(ended?.blocked).toBeUndefined();
-  expect((await scene.store.lists.runs('running', 10)).rows).toEqual([]);
-  expect((await scene.store.lists.runs('continued', 10)).rows).toHaveLength(1);
+  expect((await scene.store.lists.runs({ status: 'running' }, 10)).rows).toEqual([]);
+  expect((await scene.store.lists.runs({ status: 'continued' }, 10)).rows).toHaveLength(1);
   expect(await scene.refused(end(1, { status: 'running', inboxCount: 2 }))).toBe(true);
 
   const ending = await withHead();

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { apiHandler } from '../../../lib/aws/api-handler.js';
 import { EngineError } from '../../../lib/base/errors.js';
+import { addKey } from '../../../lib/operations/requests/manage-keys.js';
 import { inputIdOf } from '../../../lib/base/ids.js';
 import type { JsonObject } from '../../../lib/base/json.js';
 import { a2aAgent, bearerWebhook, defineApp, defineWorkflow, mcpServer, secret } from '../../../lib/index.js';
@@ -101,6 +102,7 @@ export async function aScene(planted: Partial<Deps> = {}): Promise<Scene> {
   const talking = await start('talks');
   const asking = await start('asks');
   const delegating = await start('delegates');
+  await addKey(world.deps, { name: 'spare', roles: ['read'] });
   await world.runTurns();
   const token = world.deps.tokens.settleToken({ runId: waiting, waitId: '1' });
   const push = world.deps.tokens.pushToken({ runId: delegating, waitId: '1', server: 'agent' });
@@ -186,6 +188,10 @@ function validRequests({ waiting, talking, asking, token, push }: Ids): readonly
     listSchedules: [{}],
     pauseSchedule: [{ path: { name: 'nightly' }, body: {} }],
     resumeSchedule: [{ path: { name: 'nightly' }, body: {} }],
+    addKey: [{ body: { name: 'ci', roles: ['read'], tenant: 'acme' } }],
+    listKeys: [{ query: { limit: '5' } }],
+    rotateKey: [{ path: { name: 'spare' }, body: {} }],
+    revokeKey: [{ path: { name: 'spare' }, body: { only: 'old' } }],
     listExternalWaits: [{ query: { run: waiting } }, { query: { server: 'reports', taskId: 'task-1' } }],
     completeToken: [{ ...held, ...completed }],
     failToken: [{ ...held, ...failed }],

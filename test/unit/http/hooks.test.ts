@@ -248,7 +248,7 @@ describe('a delivery that may be forged', () => {
     expect([answer.status, answer.body]).toEqual([401, refused]);
     expect(world.dump()).toBe(before);
     expect(world.queues.turn.receive(1)).toEqual([]);
-    expect(puts).toEqual(['PushAuthFailures']);
+    expect(puts).toEqual(['PushAuthFailures', 'Refusals']);
     expect(JSON.stringify(world.lines)).not.toMatch(/secret|number/);
   });
 

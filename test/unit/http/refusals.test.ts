@@ -63,14 +63,14 @@ describe('a request that is refused for its token', () => {
     expect(lines).toEqual([]);
   });
 
-  it('of the management counts as one of those, also without any, and never beside another metric (I14)', async () => {
+  it('of the management counts as one of those, also without any, and as a refusal (I14)', async () => {
     const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
     const asked = (headers: Record<string, string>) => client.ask('GET', '/runs', { headers });
     expect((await asked({ authorization: 'Bearer right' })).status).toBe(200);
     expect(lines).toEqual([]);
     for (const headers of [{}, { authorization: 'Bearer canary' }, { authorization: 'Basic canary' }]) {
       expect((await asked(headers)).status).toBe(401);
-      expect(parsed(lines.splice(0))).toEqual([line('ManagementAuthFailures')]);
+      expect(parsed(lines.splice(0))).toEqual([line('ManagementAuthFailures'), line('Refusals')]);
     }
   });
 

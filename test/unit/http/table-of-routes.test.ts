@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createRoutes } from '../../../lib/http/routes.js';
-import { routePaths, type RouteName, routes, routeSummaries } from '../../../lib/topology/routes.js';
+import { type Route, routePaths, type RouteName, routes, routeSummaries } from '../../../lib/topology/routes.js';
 import { aWorld } from './world.js';
 
 const names = Object.keys(routes) as RouteName[];
@@ -50,6 +50,22 @@ describe('the table of routes', () => {
     ]);
     const expected = names.filter((name) => routes[name].access === access);
     expect(rows).toEqual(expected.map((name) => [toLine(name), routeSummaries[name]]));
+  });
+
+  it('has its roles in the reference', async () => {
+    const page = await readFile(new URL('../../../docs/reference.md', import.meta.url), 'utf8');
+    const section = page.split(/^(?=#+ )/m).find((part) => part.startsWith('### Roles')) ?? '';
+    const rows = [...section.matchAll(/^\| `(\w+)`(, without a tenant)? \| (.*) \|$/gm)].flatMap(
+      ([, role, everyTenant, list = '']) =>
+        list.split(', ').map((line) => [line.replaceAll('`', ''), role, everyTenant !== undefined]),
+    );
+    const expected = names
+      .filter((name) => routes[name].access === 'management')
+      .map((name) => {
+        const { role, everyTenant }: Route = routes[name];
+        return [toLine(name), role, everyTenant === true];
+      });
+    expect(rows.sort()).toEqual(expected.sort());
   });
 });
 

@@ -27,6 +27,8 @@ export interface World {
   readonly clock: { atMs: number };
   readonly lines: Line[];
   readonly reports: ScriptedServer;
+  /** The table below the store. */
+  readonly table: Table;
   /** Error with which every store call fails while it is set. */
   fault: EngineError | undefined;
   /** Returns all items, in a form that shows any change. */
@@ -71,6 +73,7 @@ export function aWorld(more: readonly AnyWorkflow[] = [], servers: Readonly<Reco
       void lines.push({ level, event, fields });
   const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
   const memory = new MemoryTable();
+  const table = withFault(memory, () => world.fault);
   const queues = new MemoryQueues({
     turn: { visibilityMs: 90_000, maxReceiveCount: 5 },
     work: { visibilityMs: 90_000, maxReceiveCount: 5 },
@@ -86,13 +89,14 @@ export function aWorld(more: readonly AnyWorkflow[] = [], servers: Readonly<Reco
     lines,
     queues,
     reports,
+    table,
     fault: undefined,
     deps: {
       app: defineApp({
         workflows: [echo, waits, talks, ...more],
         servers: { reports: mcpServer({ url: 'https://reports.example.com/mcp' }), ...servers },
       }),
-      store: new RunStore(withFault(memory, () => world.fault)),
+      store: new RunStore(table),
       queues,
       transports: { get: () => reports },
       tokens: new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32).fill(7) }]),

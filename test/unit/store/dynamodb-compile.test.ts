@@ -169,7 +169,7 @@ it('compiles a query of an index, which cannot be consistent', () => {
   });
 });
 
-it('declares the table with both sparse indexes', () => {
+it('declares the table with its sparse indexes', () => {
   expect(tableSchema('T')).toEqual({
     TableName: 'T',
     BillingMode: 'PAY_PER_REQUEST',
@@ -180,6 +180,7 @@ it('declares the table with both sparse indexes', () => {
       { AttributeName: 'dueAtMs', AttributeType: 'N' },
       { AttributeName: 'listPartition', AttributeType: 'S' },
       { AttributeName: 'listSort', AttributeType: 'S' },
+      { AttributeName: 'tenantPartition', AttributeType: 'S' },
     ],
     KeySchema: [
       { AttributeName: 'pk', KeyType: 'HASH' },
@@ -198,6 +199,17 @@ it('declares the table with both sparse indexes', () => {
         IndexName: 'list',
         KeySchema: [
           { AttributeName: 'listPartition', KeyType: 'HASH' },
+          { AttributeName: 'listSort', KeyType: 'RANGE' },
+        ],
+        Projection: {
+          ProjectionType: 'INCLUDE',
+          NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+        },
+      },
+      {
+        IndexName: 'tenant',
+        KeySchema: [
+          { AttributeName: 'tenantPartition', KeyType: 'HASH' },
           { AttributeName: 'listSort', KeyType: 'RANGE' },
         ],
         Projection: {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { roles } from '../../../lib/base/caller.js';
 import type { StoredError } from '../../../lib/base/errors.js';
 import type { JsonValue } from '../../../lib/base/json.js';
 import { chunkBytes, dueShardsMax, questionMaxBytes, payloadMaxBytes, questionsMax } from '../../../lib/base/limits.js';
@@ -203,6 +204,8 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const tags = Object.fromEntries(
     Array.from({ length: 10 }, (_, n) => [`${n}${'\u0001'.repeat(63)}`, '\u0001'.repeat(256)]),
   );
+  const owner = `${wide(42)}aa`;
+  const tenant = 't'.repeat(64);
   const head = (id: string): RunHead => ({
     runId: id,
     workflow: 'w'.repeat(64),
@@ -224,6 +227,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     debounce: { untilMs: atMs, startId: 'd'.repeat(32) },
     inputError: { code: 'INPUT_INVALID', message: wide(1000) },
     tags,
+    owner,
+    tenant,
+    counted: true,
     inboxCount: 0,
     dueSeq: 0,
     blocks: 0,
@@ -238,18 +244,16 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     payload: filling('payload', signalMaxBytes),
     atMs,
     order: Number.MAX_SAFE_INTEGER,
+    by: owner,
     dueAtMs: atMs,
   });
 
   // Heads, ids, inbox.
   expect((await store.heads.create(head(runId), writerId)).created).toBe(true);
-  expect(await store.heads.createWithSignal(head('1'.repeat(32)), writerId, signal('1'.repeat(32), '1'))).toMatchObject(
-    {
-      created: true,
-    },
-  );
+  const withSignal = { signal: signal('1'.repeat(32), '1'), liveMax: 1 };
+  expect(await store.heads.createWith(head('1'.repeat(32)), writerId, withSignal)).toMatchObject({ created: true });
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
-  expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe(true);
+  expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe('created');
   const [limitedId, laterId] = ['3'.repeat(32), '4'.repeat(32)];
   const place = {
     pointers: (['lane', 'debounce'] as const).map((kind) => ({ kind, digest: 'b'.repeat(64), generation: 0 })),
@@ -308,6 +312,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     followsProgress: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
     notices,
+    tenant,
     step: {
       failedAttempts: 1,
       strikes: 1,
@@ -379,6 +384,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     writerId,
     atMs,
     by: 'operator',
+    caller: owner,
     proof: `jwt ${'j'.repeat(200)}`,
     outcome: {
       kind: 'completed',
@@ -413,7 +419,9 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     seen: { status: 'ending' },
     markAtMs: atMs,
   } as const;
-  expect(await store.log.commitEnd({ runId, createdAtMs: atMs }, { seq: 3, writerId, events }, end)).toBe(true);
+  expect(
+    await store.log.commitEnd({ runId, createdAtMs: atMs, owner, tenant }, { seq: 3, writerId, events }, end),
+  ).toBe(true);
   await store.headMarkers.markEnded(runId, atMs);
   await store.headMarkers.clear(runId, atMs, 4);
 
@@ -426,7 +434,15 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     starting: { tickAtMs: atMs, sinceMs: atMs },
     waitingTickAtMs: atMs,
     pausedAtMs: atMs,
+    pausedBy: owner,
   });
+  const key = { name: 'k'.repeat(64), roles, tenant, createdAtMs: atMs, by: owner };
+  const { keys, permits } = await store.callers();
+  expect(await keys.add({ ...key, digest: 'd'.repeat(64) }, writerId)).toBe(true);
+  await keys.rotate(key.name, { digest: 'e'.repeat(64), oldDigest: 'd'.repeat(64) });
+  await keys.noteUse(key.name, 20_000);
+  await keys.revoke(key.name, atMs);
+  expect(await permits.takePermit(tenant, 'starts', { atMs, perMinute: 1 })).toBe(true);
   expect(await store.proofs.take('0'.repeat(64), { use: '0'.repeat(64), atMs, untilMs: atMs + 1 })).toBe(true);
   const server = 's'.repeat(64);
   const { servers } = plain;

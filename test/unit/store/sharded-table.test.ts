@@ -104,7 +104,7 @@ function describeShards(name: string, open: () => Promise<Opened>): void {
     it('puts the marker of a transaction where it belongs as well', async () => {
       const runId = runOf(63);
       const signal = { runId, inboxId: 'i1', atMs: 1, kind: 'signal' as const, name: 's', dueAtMs: 6 };
-      expect(await storeOf(64).heads.createWithSignal(head(runId), 'w1', signal)).toMatchObject({ created: true });
+      expect(await storeOf(64).heads.createWith(head(runId), 'w1', { signal })).toMatchObject({ created: true });
       expect(await dueIn(63)).toEqual([runId, runId]);
       expect(await table.get(remembered)).toMatchObject({ shards: 64 });
     });
