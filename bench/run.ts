@@ -1,7 +1,8 @@
 // npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: measures every figure of
 // docs/performance.md. `--store memory` measures only what needs no database, and is the only way if dynoxide is not
 // installed. `--only functions` measures only bundles and cold starts, the latter also on each other Node that `--node`
-// names. `--only starts`, which is not part of the full run, measures starts beside others that take 20 s.
+// names. Two are not part of the full run: `--only starts` measures starts beside others that take 20 s, `--only polls`
+// simulates polling of many waits.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -13,6 +14,7 @@ import { largeRunFigures } from './large-run-figures.js';
 import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
+import { pollingFigures } from './polling/polling-figures.js';
 import { patientStartFigures } from './measure-patient-starts.js';
 import { requestsAtOnceFigures } from './measure-requests-at-once.js';
 import { timeFigures } from './time-figures.js';
@@ -28,8 +30,9 @@ const { values } = parseArgs({
   },
 });
 if (values.store !== undefined && values.store !== 'memory') throw new Error('--store takes "memory"');
-if (values.only !== undefined && values.only !== 'functions' && values.only !== 'starts')
-  throw new Error('--only takes "functions" or "starts"');
+const parts = ['functions', 'starts', 'polls'];
+if (values.only !== undefined && !parts.includes(values.only))
+  throw new Error(`--only takes one of ${parts.join(', ')}`);
 const withDatabase = values.store === undefined && values.only === undefined;
 
 async function measure(): Promise<Report> {
@@ -45,7 +48,7 @@ async function measure(): Promise<Report> {
       ...(values.only === undefined ? await timeFigures(database, progress) : []),
       ...(values.only === undefined ? await largeRunFigures(database, progress) : []),
       ...(values.only === undefined ? await requestsAtOnceFigures() : []),
-      ...(values.only === 'starts' ? await patientStartFigures(progress) : await functionFigures(progress)),
+      ...(await partFigures(progress)),
     ];
     return {
       measuredAt,
@@ -60,6 +63,11 @@ async function measure(): Promise<Report> {
   } finally {
     await database?.close();
   }
+}
+
+async function partFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
+  if (values.only === 'starts') return patientStartFigures(progress);
+  return values.only === 'polls' ? pollingFigures(progress) : functionFigures(progress);
 }
 
 async function functionFigures(progress: (text: string) => void): Promise<readonly Figure[]> {

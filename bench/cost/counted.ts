@@ -11,6 +11,8 @@ export interface Counted {
   readonly step: Usage;
   /** A poll that is alone in its invocation. */
   readonly poll: Usage;
+  /** The claim of a task, which covers the polls of a minute. */
+  readonly claim: Usage;
   /** A settlement by a relay over the API, with the turn that takes it in. */
   readonly settlement: Usage;
 }
@@ -29,7 +31,7 @@ export async function countUsage(database: Database): Promise<Counted> {
   const runWith100Polls = plus(usageOf(polled), request);
   const step = difference(usageOf(longer), usageOf(settled), moreSteps);
   const poll = difference(usageOf(polled), usageOf(settled), polls);
-  return { run, runWith100Polls, step, poll, settlement: settlementOf(settled) };
+  return { run, runWith100Polls, step, poll, claim: claimOf(polled), settlement: settlementOf(settled) };
 }
 
 function usageOf({ writes, reads, turnInvocations, pollMessages }: RunCost): Usage {
@@ -45,6 +47,12 @@ function usageOf({ writes, reads, turnInvocations, pollMessages }: RunCost): Usa
 
 function difference(more: Usage, less: Usage, count: number): Usage {
   return times(plus(more, times(less, -1)), 1 / count);
+}
+
+function claimOf({ writesByMethod }: RunCost): Usage {
+  const usage = writesByMethod['polls.claim'];
+  if (usage === undefined) throw new Error('the run has made no polls.claim');
+  return { writeUnits: unitsOf(usage) / usage.requests };
 }
 
 /** Sums the write that settles, the commit that takes the settlement in, and the write that removes its marker. */

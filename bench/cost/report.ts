@@ -1,8 +1,13 @@
 import { dueShardsMin, sweepIntervalMs } from '../../lib/base/limits.js';
+import { pollHopsMax } from '../../lib/operations/remote-task/poll-reply.js';
+import { batchMax } from '../../lib/queue/sqs-batches.js';
 import { functions, queues } from '../../lib/topology/topology.js';
 import type { Counted } from './counted.js';
 import { assumed, prices, sources } from './prices.js';
 import { invocations, perMillion, plus, times, type Usage } from './usage.js';
+
+/** Longest interval of a task whose server pushes: a third of its age, at most this. */
+const pushBackstopHours = 6;
 
 const dollars = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
 
@@ -22,6 +27,10 @@ export function formatCost(counted: Counted): string {
         ['further steps of a run', counted.step],
         ['polls, each alone', counted.poll],
         [`polls, ${assumed.pollsPerBatch} in an invocation`, batched(counted.poll)],
+        ...[5, 15, 60].map((seconds) => [
+          `the same, of tasks that are read every ${seconds} s${seconds === 60 ? ' or less often' : ''}`,
+          batched(pollAt(counted, seconds)),
+        ]),
         ['settlements by a relay', counted.settlement],
       ].map(([name, usage]) => costRow(name as string, usage as Usage)),
     ),
@@ -40,6 +49,17 @@ export function formatCost(counted: Counted): string {
     table(['$ per million runs', '3 steps, 1 wait', 'with 100 polls', 'what is counted'], comparison(counted)),
     '',
     table(['a month in which nothing happens', '$'], idleRows()),
+    '',
+    table(
+      ['a day of 100,000 waits that are older than a day', '$'],
+      [
+        [
+          'read every 5 minutes',
+          dollars((100_000 * 288 * perMillion(batched(pollAt(counted, 300))).total) / 1_000_000),
+        ],
+        ['pushed: read every 6 hours', dollars(pushedWaitsPerDay(counted, 100_000))],
+      ],
+    ),
   ].join('\n');
 }
 
@@ -53,13 +73,33 @@ function countRow(name: string, { writeUnits = 0, readUnits = 0, turns = 0, poll
 }
 
 /**
- * Returns the usage of a poll in a full batch: sends share requests of 10, receives and deletes those of a batch, and
- * the batch one invocation.
+ * Returns the usage of a poll that shares its invocation with others: sends, receives and deletes share requests of up
+ * to 10 messages, and the batch one invocation.
  */
-function batched(poll: Usage): Usage {
+export function batched(poll: Usage, batch: number = assumed.pollsPerBatch): Usage {
   const { polls = 0 } = poll;
-  const share = polls / assumed.pollsPerBatch;
-  return { ...poll, polls: share, standardRequests: polls / 10 + 2 * share };
+  const requests = 1 / batchMax + (2 * Math.ceil(batch / batchMax)) / batch;
+  return { ...poll, polls: polls / batch, standardRequests: polls * requests };
+}
+
+/** Returns the usage of a poll of a task that is read at this interval: a claim covers those of a minute. */
+export function pollAt({ poll, claim }: Counted, seconds: number): Usage {
+  const perClaim = Math.min(Math.max(1, Math.floor(60 / seconds)), pollHopsMax + 1);
+  return { ...poll, ...times(claim, 1 / perClaim) };
+}
+
+/**
+ * Returns the dollars a day of waits whose server pushes and whose tasks are older than a day: each is read every 6 h.
+ * The polls of a batching window share an invocation.
+ */
+export function pushedWaitsPerDay(counted: Counted, waits: number): number {
+  const pollsPerDay = waits * (24 / pushBackstopHours);
+  const batch = (pollsPerDay / 86_400) * (queues.work.eventSource.batchingWindowMs / 1_000);
+  const usage = batched(
+    pollAt(counted, pushBackstopHours * 3_600),
+    Math.min(Math.max(1, batch), assumed.pollsPerBatch),
+  );
+  return perMillion(usage).total * (pollsPerDay / 1_000_000);
 }
 
 /**

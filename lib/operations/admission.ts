@@ -1,13 +1,11 @@
 import type { EpochMs } from '../base/time.js';
-import type { Admission, AdmissionPurpose, Held, RemoteTaskTransport } from '../remote/transport.js';
+import type { Admission, AdmissionPurpose, AdmissionTerms, Held, RemoteTaskTransport } from '../remote/transport.js';
 import type { Deps } from './deps.js';
 
-/** The server to be called, and the purpose of the call. */
-interface Call {
+/** The server to be called, the purpose of the call, and its terms; by default it ends as soon as a turn's must. */
+interface Call extends AdmissionTerms {
   readonly server: string;
   readonly purpose: AdmissionPurpose;
-  /** Limit of the call. Default: as long as a turn can wait. */
-  readonly untilMs?: EpochMs;
 }
 
 export type Admitted<Result> = { readonly kind: 'done'; readonly result: Result } | Held;
@@ -27,12 +25,19 @@ export async function whenAdmitted<Result>(
   }
 }
 
-async function admit(deps: Deps, { server, purpose, untilMs }: Call): Promise<Admission | undefined> {
-  let transport: RemoteTaskTransport;
+/** Returns when a read of the server's tasks that is wanted at `atMs` will be admitted, and keeps its place. */
+export async function whenRead(deps: Deps, server: string, atMs: EpochMs): Promise<EpochMs> {
+  return (await transportOf(deps, server)?.whenRead?.(atMs)) ?? atMs;
+}
+
+async function admit(deps: Deps, { server, purpose, ...terms }: Call): Promise<Admission | undefined> {
+  return transportOf(deps, server)?.admit?.(purpose, terms);
+}
+
+function transportOf(deps: Deps, server: string): RemoteTaskTransport | undefined {
   try {
-    transport = deps.transports.get(server);
+    return deps.transports.get(server);
   } catch {
     return undefined;
   }
-  return transport.admit?.(purpose, untilMs);
 }

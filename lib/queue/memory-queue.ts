@@ -2,6 +2,7 @@ import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
 import type { Clock, EpochMs } from '../base/time.js';
+import { FairLanes } from './fair-lanes.js';
 import { Heap } from './heap.js';
 
 /** Time within which SQS deduplicates messages with the same deduplication id. */
@@ -24,7 +25,7 @@ export interface MemoryQueueOptions {
 
 export interface QueueMessage {
   readonly body: string;
-  /** FIFO only, and required there. */
+  /** Required for FIFO. Standard: whose message it is; no group holds up the others. */
   readonly groupId?: string;
   /** FIFO only, and required there. */
   readonly dedupId?: string;
@@ -73,8 +74,9 @@ interface LaneEntry {
 
 /**
  * A queue in memory with the rules of SQS: at-least-once delivery, visibility, receive count, redrive to a dead-letter
- * queue; standard: a delay per message; FIFO: order and one batch in flight per message group, deduplication for five
- * minutes. Its content is lost when the process ends; the sweep rebuilds it. Each call costs O(log n).
+ * queue; standard: a delay per message, and the message of the group with the fewest in flight first; FIFO: order and
+ * one batch in flight per message group, deduplication for five minutes. Its content is lost when the process ends; the
+ * sweep rebuilds it. Each call costs O(log n), and a receive of a standard queue also O(groups).
  */
 export class MemoryQueue {
   readonly #options: MemoryQueueOptions;
@@ -82,6 +84,8 @@ export class MemoryQueue {
     (a, b) => a.availableAtMs < b.availableAtMs || (a.availableAtMs === b.availableAtMs && a.number < b.number),
   );
   readonly #groups = new Map<string, Lane>();
+  /** Standard only: messages that are available, by group. */
+  readonly #fair = new FairLanes<Lane>();
   /** All messages, in flight or not, by message id. */
   readonly #messages = new Map<string, { readonly message: Message; readonly lane: Lane }>();
   /** When a deduplication id was first seen, oldest first. */
@@ -135,6 +139,7 @@ export class MemoryQueue {
   receive(max: number): ReceivedMessage[] {
     const nowMs = this.#options.clock.nowMs();
     const received: ReceivedMessage[] = [];
+    if (this.#options.kind === 'standard') return this.#receiveFairly(nowMs, max);
     while (received.length < max) {
       const entry = this.#earliest();
       if (entry === undefined || entry.availableAtMs > nowMs) break;
@@ -142,6 +147,28 @@ export class MemoryQueue {
       const { lane } = entry;
       lane.entry = undefined;
       this.#receiveFrom(lane, nowMs, max, received);
+      this.#schedule(lane);
+    }
+    return received;
+  }
+
+  #receiveFairly(nowMs: EpochMs, max: number): ReceivedMessage[] {
+    for (;;) {
+      const entry = this.#earliest();
+      if (entry === undefined || entry.availableAtMs > nowMs) break;
+      this.#heap.pop();
+      entry.lane.entry = undefined;
+      const [message] = entry.lane.messages;
+      if (message !== undefined) this.#fair.add(message.groupId, entry.lane);
+    }
+    const received: ReceivedMessage[] = [];
+    while (received.length < max) {
+      const lane = this.#fair.next();
+      if (lane === undefined) break;
+      // Gone, or hidden again, since it became available.
+      if (lane.entry !== undefined || (lane.messages[0]?.availableAtMs ?? Infinity) > nowMs) continue;
+      this.#receiveFrom(lane, nowMs, max, received);
+      if (lane.messages.length > 0) this.#fair.enter(lane.messages[0]?.groupId, lane);
       this.#schedule(lane);
     }
     return received;
@@ -187,6 +214,7 @@ export class MemoryQueue {
   changeVisibility(receiptHandle: string, visibilityMs: number): boolean {
     const found = this.#inFlight(receiptHandle);
     if (found === undefined) return false;
+    this.#fair.leave(found.lane);
     found.message.availableAtMs = this.#options.clock.nowMs() + visibilityMs;
     this.#schedule(found.lane);
     this.#options.onChange?.();
@@ -195,7 +223,8 @@ export class MemoryQueue {
 
   /** Returns the earliest instant, maybe past, at which a receive finds something; undefined if the queue is empty. */
   nextChangeAtMs(): EpochMs | undefined {
-    return this.#earliest()?.availableAtMs;
+    while (this.#fair.peek()?.messages.length === 0) this.#fair.next();
+    return this.#fair.peek()?.messages[0]?.availableAtMs ?? this.#earliest()?.availableAtMs;
   }
 
   /** Accepts a message moved from another queue: it keeps its id and its body. */
@@ -223,8 +252,10 @@ export class MemoryQueue {
 
   #remove(lane: Lane, message: Message): void {
     this.#messages.delete(message.messageId);
+    this.#fair.leave(lane);
     lane.messages.splice(lane.messages.indexOf(message), 1);
-    if (lane.messages.length === 0 && message.groupId !== undefined) this.#groups.delete(message.groupId);
+    const { groupId } = message;
+    if (lane.messages.length === 0 && groupId !== undefined) this.#groups.delete(groupId);
   }
 
   #inFlight(receiptHandle: string): { readonly message: Message; readonly lane: Lane } | undefined {

@@ -1,7 +1,14 @@
 import { defined } from '../base/defined.js';
 import type { Clock, EpochMs } from '../base/time.js';
 import { MemoryQueue } from './memory-queue.js';
-import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from './queue.js';
+import {
+  groupOf,
+  type Queues,
+  type StartMessage,
+  type StepMessage,
+  type TurnMessage,
+  type WorkMessage,
+} from './queue.js';
 
 interface QueueRules {
   readonly visibilityMs: number;
@@ -66,7 +73,7 @@ export class MemoryQueues implements Queues {
   }
 
   async sendWork(message: WorkMessage, delayMs: number): Promise<void> {
-    this.work.send({ body: JSON.stringify(message), delayMs });
+    this.work.send({ body: JSON.stringify(message), delayMs, ...defined({ groupId: groupOf(message) }) });
   }
 
   async sendStep(message: StepMessage, delayMs: number): Promise<void> {

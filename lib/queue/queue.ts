@@ -79,6 +79,11 @@ export interface StartMessage {
 
 export type WorkMessage = PollMessage | DelayedWakeMessage;
 
+/** Returns the message group of a message: the server that it reads, so that the messages of others do not wait for it. */
+export function groupOf(message: WorkMessage): string | undefined {
+  return message.kind === 'poll' ? message.server : undefined;
+}
+
 /**
  * Destination of hints. Every message can be lost, duplicated, late or out of order; the sweep rebuilds what is
  * missing. Each method throws if the queue does not take the message.

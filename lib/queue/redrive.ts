@@ -67,7 +67,8 @@ export async function redrive(
 }
 
 async function moveAll(client: SQSClient, messages: readonly Message[], from: string, to: SqsBatches): Promise<void> {
-  const sent = await Promise.allSettled(messages.map((message) => to.send(again(message))));
+  const isFifo = from.endsWith('.fifo');
+  const sent = await Promise.allSettled(messages.map((message) => to.send(again(message, isFifo))));
   const taken = messages.filter((_, at) => sent[at]?.status === 'fulfilled');
   if (taken.length > 0) {
     const Entries = taken.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
@@ -77,11 +78,13 @@ async function moveAll(client: SQSClient, messages: readonly Message[], from: st
   if (refused !== undefined) throw refused.reason;
 }
 
-function again({ Body, Attributes }: Message): OutgoingMessage {
-  const groupId = Attributes?.MessageGroupId;
+function again({ Body, Attributes }: Message, isFifo: boolean): OutgoingMessage {
   return {
     MessageBody: Body,
-    // A fresh id: SQS would deduplicate the message with its first sending.
-    ...defined({ MessageGroupId: groupId, MessageDeduplicationId: groupId === undefined ? undefined : randomUUID() }),
+    ...defined({
+      MessageGroupId: Attributes?.MessageGroupId,
+      // A fresh id: SQS would deduplicate the message with its first sending. A standard queue takes none.
+      MessageDeduplicationId: isFifo ? randomUUID() : undefined,
+    }),
   };
 }

@@ -1,7 +1,15 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
-import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from './queue.js';
+import {
+  groupOf,
+  type Queues,
+  type StartMessage,
+  type StepMessage,
+  type TurnMessage,
+  type WorkMessage,
+} from './queue.js';
 import { type OutgoingMessage, SqsBatches } from './sqs-batches.js';
 
 export interface SqsQueueUrls {
@@ -41,28 +49,36 @@ export class SqsQueues implements Queues {
   }
 
   async sendWork(message: WorkMessage, delayMs: number): Promise<void> {
-    await sendDelayed('work', this.#work, message, delayMs);
+    await sendDelayed('work', this.#work, { message, groupId: groupOf(message) }, delayMs);
   }
 
   async sendStep(message: StepMessage, delayMs: number): Promise<void> {
-    await sendDelayed('step', this.#step, message, delayMs);
+    await sendDelayed('step', this.#step, { message }, delayMs);
   }
 
   async sendStart(message: StartMessage, delayMs: number): Promise<void> {
-    await sendDelayed('start', this.#start, message, delayMs);
+    await sendDelayed('start', this.#start, { message }, delayMs);
   }
 }
 
 async function sendDelayed(
   queue: 'work' | 'step' | 'start',
   batches: SqsBatches,
-  message: WorkMessage | StepMessage | StartMessage,
+  {
+    message,
+    groupId,
+  }: { readonly message: WorkMessage | StepMessage | StartMessage; readonly groupId?: string | undefined },
   delayMs: number,
 ): Promise<void> {
   if (!(delayMs >= 0 && delayMs <= queueDelayMaxMs)) {
     throw new EngineError('INTERNAL', `the ${queue} queue takes a delay of 0 to ${queueDelayMaxMs} ms, got ${delayMs}`);
   }
-  await send(queue, batches, { MessageBody: JSON.stringify(message), DelaySeconds: Math.ceil(delayMs / 1_000) });
+  await send(queue, batches, {
+    MessageBody: JSON.stringify(message),
+    DelaySeconds: Math.ceil(delayMs / 1_000),
+    // Makes a standard queue fair: a group with many messages in flight does not delay those of the others.
+    ...defined({ MessageGroupId: groupId }),
+  });
 }
 
 async function send(

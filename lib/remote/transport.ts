@@ -149,6 +149,15 @@ export interface Held {
  */
 export type AdmissionPurpose = 'start' | 'read' | 'handOver' | 'longStart';
 
+export interface AdmissionTerms {
+  /** Latest end of a long start. */
+  readonly untilMs?: EpochMs;
+  /** Whether the call was held back before, and comes when it was told to. Default false: those come first. */
+  readonly hasWaited?: boolean;
+  /** Whether the call is dropped if it is held back. Default false: it comes again when it is told to. */
+  readonly isExtra?: boolean;
+}
+
 export type Admission = { readonly kind: 'admitted'; leave(): Promise<void> } | Held;
 
 /** A remote server. Expected failures are return values, never exceptions. */
@@ -173,7 +182,12 @@ export interface RemoteTaskTransport {
    * Asks whether the server may be called now, before a start or a read; each admission must be left. If not
    * implemented: always.
    */
-  admit?(purpose: AdmissionPurpose, untilMs?: EpochMs): Promise<Admission>;
+  admit?(purpose: AdmissionPurpose, terms?: AdmissionTerms): Promise<Admission>;
+  /**
+   * Returns when a read that is wanted at `atMs` will be admitted, and keeps its place: later than `atMs` if more reads
+   * wait than the rate of the server allows. If not implemented: at `atMs`.
+   */
+  whenRead?(atMs: EpochMs): Promise<EpochMs>;
   /**
    * Makes one attempt, for at most 30 s or until its own deadline. Does not wait for a task to end, though a server may
    * answer only then.

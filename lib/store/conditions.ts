@@ -3,6 +3,7 @@
 
 import type { EpochMs } from '../base/time.js';
 import type { RunStatus } from '../history/records.js';
+import type { RequestKind } from '../history/server-rate.js';
 import type { Condition, Scalar } from './table.js';
 
 const present = (attribute: string): Condition => ({ kind: 'present', attribute });
@@ -75,6 +76,13 @@ export const holderIs = (holder: string): Condition => equals('holder', holder);
 export const minuteIs = (minute: number): Condition => equals('minute', minute);
 export const minuteBefore = (minute: number): Condition => absentOrAtMost('minute', minute - 1);
 export const fewerRequestsThan = (count: number): Condition => absentOrAtMost('requests', count - 1);
+export const fewerOfKindThan = (kind: RequestKind, count: number): Condition => absentOrAtMost(kind, count - 1);
+/** Conditions on the end of a line: not after, or at or after an instant. */
+export const lineEndsBy = (kind: RequestKind, atMs: EpochMs): Condition => absentOrAtMost(`${kind}UntilMs`, atMs);
+export const lineReaches = (kind: RequestKind, atMs: EpochMs): readonly Condition[] => [
+  present(`${kind}UntilMs`),
+  { kind: 'absentOrAbove', attribute: `${kind}UntilMs`, value: atMs - 1 },
+];
 
 // Counters of tenants.
 export const fewerLiveThan = (count: number): Condition => absentOrAtMost('live', count - 1);

@@ -11,6 +11,7 @@ import { runTurn } from '../operations/turn/run-turn.js';
 import type { ReceivedMessage } from '../queue/memory-queue.js';
 import type { MemoryQueues } from '../queue/memory-queues.js';
 import { oneTurnFor } from '../queue/one-turn.js';
+import { loadServerLimiter } from '../remote/guard/server-guard.js';
 import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../queue/queue.js';
 import type { Changes } from './changes.js';
 import type { TestDeps } from './test-deps.js';
@@ -41,6 +42,8 @@ export class EngineLoop {
    * attempts of long steps, which run for real, have ended.
    */
   async runUntilQuiet(waitForSteps: boolean): Promise<void> {
+    // Loads what calls of limited servers need: virtual time must not pass meanwhile.
+    await Promise.all([loadServerLimiter(), this.#deps.store.servers.limits()]);
     for (;;) {
       if (this.#clock.nowMs() - this.#lastSweepAtMs >= sweepIntervalMs) {
         this.#lastSweepAtMs = this.#clock.nowMs();

@@ -287,7 +287,7 @@ describe('a start that is held back', () => {
       { servers: { reports } },
     );
     // Another caller takes the one request of every minute.
-    const taking = setTaken(app);
+    const taking = await setTaken(app);
     const runId = await app.start(flow, null);
     expect(await app.runToEnd(runId, { within: { minutes: 10 } })).toMatchObject({
       error: {
@@ -303,8 +303,11 @@ describe('a start that is held back', () => {
 });
 
 /** Leaves nothing of the requests of any minute. */
-function setTaken(app: TestApp): TestApp {
-  const { servers } = app.deps.store;
-  servers.takePermit = async () => false;
+async function setTaken(app: TestApp): Promise<TestApp> {
+  const limits = await app.deps.store.servers.limits();
+  for (let minute = 0; minute < 10; minute++) {
+    const taken = { kind: 'starts', minute: startMs / 60_000 + minute, count: 1, readsBefore: undefined } as const;
+    await limits.openMinute('reports', taken);
+  }
   return app;
 }

@@ -23,7 +23,8 @@ export async function beginRemoteStart(deps: Deps, start: RemoteStart): Promise<
   const isFree = deps.clock.nowMs() >= wait.deadlineAtMs || wait.look !== undefined;
   if (isFree) return startRemoteTask(deps, start);
   const byWorker = await mayTakeMinutes(deps, command);
-  const call = { server: command.server, purpose: byWorker ? 'handOver' : 'start' } as const;
+  const purpose = byWorker ? 'handOver' : 'start';
+  const call = { server: command.server, purpose, hasWaited: wait.isHeld === true } as const;
   const tried = await whenAdmitted(deps, call, () => startRemoteTask(deps, byWorker ? { ...start, byWorker } : start));
   if (tried.kind === 'done') return tried.result;
   // The reason is recorded once: a wait of days for a busy server must not fill the history.

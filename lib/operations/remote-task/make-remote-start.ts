@@ -135,7 +135,8 @@ async function makeAttempt(
   const untilMs = callUntilMs + startTakeMs;
   const dueAtMs = Math.min(untilMs, deadlineAtMs);
   const ours = { attempt: number, seenDueAtMs: token.dueAtMs, writerId, untilMs, dueAtMs };
-  const call = { server: command.server, purpose: 'longStart', untilMs: callUntilMs } as const;
+  const hasWaited = workerStart.held !== undefined;
+  const call = { server: command.server, purpose: 'longStart', untilMs: callUntilMs, hasWaited } as const;
   const tried = await whenAdmitted(deps, call, () => callUnderClaim(attempt, ours, leave));
   if (tried.kind === 'done') return tried.result;
   const move = { seenDueAtMs: token.dueAtMs, dueAtMs: Math.min(tried.untilMs, deadlineAtMs), held: tried.error };

@@ -32,6 +32,8 @@ export interface ClaimedRead {
   readonly message: PollMessage;
   readonly token: StartedToken;
   readonly claimedDueAtMs: EpochMs;
+  /** Whether the claim ends when the rate of the server allows the next read: none comes before. */
+  readonly isInLine?: boolean;
 }
 
 /** Reply of a running task; with a `trail` if it shows a change. */
@@ -130,11 +132,12 @@ async function takeQuestions(
 
 /** Schedules the next read of a running task, and records what this one has taught. */
 async function readOn(read: ClaimedRead, reply: Working, nowMs: EpochMs): Promise<void> {
-  const { deps, message, token, claimedDueAtMs } = read;
+  const { deps, message, token, claimedDueAtMs, isInLine } = read;
   const { runId, waitId } = token;
   const { server } = token.handle;
   const hops = message.hop?.count ?? 0;
-  const usualAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const wantedAtMs = nextPollAtMs(token, nowMs, reply.pollAfterMs);
+  const usualAtMs = isInLine === true ? Math.max(wantedAtMs, claimedDueAtMs) : wantedAtMs;
   const nextAtMs = message.saidEnded === true ? Math.min(usualAtMs, lookAgainAtMs(nowMs, hops)) : usualAtMs;
   const soon = { kind: 'poll', runId, waitId, server, ...defined({ saidEnded: message.saidEnded }) } as const;
   const hintMs = pollHint(reply.pollAfterMs);

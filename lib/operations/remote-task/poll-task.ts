@@ -6,7 +6,7 @@ import { isWithWorker, timedOut } from '../../decide/worker-start.js';
 import type { StartedToken, TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../../remote/transport.js';
-import { whenAdmitted } from '../admission.js';
+import { whenAdmitted, whenRead } from '../admission.js';
 import { loadTellPeople } from '../people/load-tell-people.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
@@ -15,6 +15,8 @@ import { type ClaimedRead, settlePolled, takePollReply } from './poll-reply.js';
 
 /** Delay of a poke that is sent again. */
 const pokeAgainMs = 1_000;
+
+type Claim = Pick<ClaimedRead, 'claimedDueAtMs' | 'isInLine'>;
 
 /**
  * `stale`: the message is for an earlier due instant of the token, or another worker has it. `held`: its server must
@@ -47,19 +49,22 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
 
   const { dueAtMs } = token;
   const polled = asPolled(token, message.saidEnded === true);
-  const tried = await whenAdmitted(deps, { server: token.handle.server, purpose: 'read' }, async () => {
-    const claimedDueAtMs = message.hop === undefined ? await claim(deps, polled, dueAtMs) : message.hop.claimedDueAtMs;
-    if (claimedDueAtMs === 'settled') return 'stale';
-    if (claimedDueAtMs === 'moved') return pokeAgain(deps, message);
+  const { hop } = message;
+  // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
+  const isExtra = hop !== undefined && hop.isAhead !== true;
+  const call = { server: token.handle.server, purpose: 'read', isExtra } as const;
+  const tried = await whenAdmitted(deps, call, async () => {
+    const claimed = hop ?? (await claim(deps, polled, dueAtMs));
+    if (claimed === 'settled') return 'stale';
+    if (claimed === 'moved') return pokeAgain(deps, message);
+    const claimedRead: ClaimedRead = { deps, message, token: polled, ...claimed };
     const startMs = deps.clock.nowMs();
     const reply = await read(deps, token);
-    recordPoll({ deps, message, token: polled, claimedDueAtMs }, reply, startMs);
-    return takePollReply({ deps, message, token: polled, claimedDueAtMs }, reply);
+    recordPoll(claimedRead, reply, startMs);
+    return takePollReply(claimedRead, reply);
   });
   if (tried.kind === 'done') return tried.result;
-  // Within a claim the next read is due at its end anyway, which is soon unless the claim was made ahead.
-  const isOwnClaim = message.hop !== undefined && message.hop.isAhead !== true;
-  if (!isOwnClaim && !(await putOff(deps, message, { ...token, dueAtMs }, tried))) await pokeAgain(deps, message);
+  if (!isExtra && !(await putOff(deps, message, { ...token, dueAtMs }, tried))) await pokeAgain(deps, message);
   return 'held';
 }
 
@@ -135,11 +140,14 @@ function isFor(message: PollMessage, dueAtMs: number): boolean {
   return message.dueAtMs === undefined || message.dueAtMs === dueAtMs;
 }
 
-async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<EpochMs | 'settled' | 'moved'> {
-  const { runId, waitId } = token;
-  const dueAtMs = claimUntilMs(token, deps.clock.nowMs());
-  const result = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
-  if (result.claimed) return dueAtMs;
+/** Claims a task for a read, until its next one: later than usual if many tasks of its server wait to be read. */
+async function claim(deps: Deps, token: StartedToken, seenDueAtMs: number): Promise<Claim | 'settled' | 'moved'> {
+  const { runId, waitId, handle, deadlineAtMs } = token;
+  const usualAtMs = claimUntilMs(token, deps.clock.nowMs());
+  const placeAtMs = await whenRead(deps, handle.server, usualAtMs);
+  const claimedDueAtMs = Math.min(placeAtMs, deadlineAtMs);
+  const result = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs: claimedDueAtMs });
+  if (result.claimed) return { claimedDueAtMs, isInLine: placeAtMs > usualAtMs };
   if (result.token?.settlement === undefined) return 'moved';
   await wakeRunFor(deps, runId, { waitId });
   return 'settled';

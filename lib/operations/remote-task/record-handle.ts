@@ -10,6 +10,7 @@ import type { RemoteQuestion, RemoteTaskTransport } from '../../remote/transport
 import type { StartRemoteTask } from '../../replay/command.js';
 import type { Settlement, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
+import { whenRead } from '../admission.js';
 import { isStoreFailure, lastTries, type Persist } from '../persist.js';
 import { pollAt } from '../wake.js';
 
@@ -52,7 +53,8 @@ export async function recordHandle(
   const { runId, wait, command, token } = task;
   const nowMs = deps.clock.nowMs();
   const { pollAfterMs: hintMs, questions, state } = reply;
-  const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
+  const wantedAtMs = hintMs === 0 ? nowMs : nextPollAtMs({ ...token, deadlineAtMs: wait.deadlineAtMs }, nowMs, hintMs);
+  const dueAtMs = Math.min(await whenRead(deps, command.server, wantedAtMs), wait.deadlineAtMs);
   const { stored, token: now } = await storeHandle(deps, task, {
     handle: reply.handle,
     startedAtMs: nowMs,

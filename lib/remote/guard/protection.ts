@@ -76,6 +76,7 @@ function protectedTransport(
     },
     problemWith: (request) => inner.problemWith(request),
     admit: (...given) => guard.admit(...given),
+    whenRead: (atMs) => guard.whenRead(atMs),
     answersAtOnce: async (request) => (await inner.answersAtOnce?.(request)) ?? guard.isPrompt(),
     start: async (request) => {
       const beganAtMs = clock.nowMs();

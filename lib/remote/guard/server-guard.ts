@@ -5,11 +5,13 @@ import { breakerOpenMaxMs, startsWaitMaxMs } from '../../base/limits.js';
 import type { Log } from '../../base/log.js';
 import type { Metrics } from '../../base/metrics.js';
 import { healthy, type ServerHealth } from '../../history/server-health.js';
+import { lazy } from '../../base/lazy.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { EffectiveLimits } from '../../workflow/server-limits.js';
 import { Semaphore } from './semaphore.js';
 import { SingleFlight } from '../../base/single-flight.js';
-import type { Admission, AdmissionPurpose, Held } from '../transport.js';
+import type { Admission, AdmissionPurpose, AdmissionTerms, Held } from '../transport.js';
+import type { ServerLimiter, SharedServerLimits } from './shared-limits.js';
 
 /**
  * Longest time between two failures in a row: otherwise a server with a single slow task would be left alone for
@@ -27,12 +29,13 @@ const serverStateCacheMs = 5_000;
 const probeLeaseMs = 35_000;
 /** Time until another look while another worker probes. */
 const serverProbeRetryMs = 15_000;
-/** Time until another look at a server that has as many requests as it may have. */
+/** Time until another look at a server to which this worker makes as many starts as it may. */
 const serverBusyRetryMs = 5_000;
-/** Time after which the slot of a dead process is free again: a turn or a read has ended by then. */
-const serverSlotLeaseMs = 60_000;
 /** Number of starts of one worker that may wait for one server: as many as one turn begins at once. */
 const startsWaiting = 16;
+
+/** Loads what only servers with a limit need. */
+export const loadServerLimiter = lazy(() => import('./shared-limits.js'));
 
 /** State of servers that workers share; each method may throw if the store is unavailable, which is tolerated. */
 export interface SharedServerStates {
@@ -46,12 +49,8 @@ export interface SharedServerStates {
   noteSuccess(server: string): Promise<void>;
   notePrompt(server: string, isPrompt: boolean): Promise<void>;
   hold(server: string, untilMs: EpochMs): Promise<ServerHealth>;
-  takePermit(server: string, permit: { readonly atMs: EpochMs; readonly perMinute: number }): Promise<boolean>;
-  takeSlot(
-    server: string,
-    slot: { readonly slots: number; readonly holder: string; readonly atMs: EpochMs; readonly untilMs: EpochMs },
-  ): Promise<number | undefined>;
-  freeSlot(server: string, number: number, holder: string): Promise<void>;
+  /** Loaded for the first server that has a limit. */
+  limits(): Promise<SharedServerLimits>;
 }
 
 export interface GuardDeps {
@@ -74,6 +73,7 @@ export class ServerGuard {
   readonly #deps: GuardDeps;
   readonly #starts: Semaphore;
   readonly #reading = new SingleFlight<ServerHealth>();
+  readonly #limiter = lazy(() => this.#loadLimiter());
   #known: { readonly health: ServerHealth; readonly readAtMs: EpochMs } | undefined;
 
   constructor(server: string, limits: EffectiveLimits, deps: GuardDeps) {
@@ -89,8 +89,8 @@ export class ServerGuard {
     });
   }
 
-  /** Asks for admission of a start or a read; an admitted caller must leave. `untilMs`: latest end, for long starts. */
-  async admit(purpose: AdmissionPurpose, untilMs: EpochMs = 0): Promise<Admission> {
+  /** Asks for admission of a start or a read; an admitted caller must leave. */
+  async admit(purpose: AdmissionPurpose, terms: AdmissionTerms = {}): Promise<Admission> {
     // Keeps calls that are known to fail from taking a place from others.
     const early = await this.rest();
     if (early !== undefined) return early;
@@ -99,16 +99,16 @@ export class ServerGuard {
     if (purpose === 'handOver') return { kind: 'admitted', leave: async () => undefined };
     const isStart = purpose === 'start';
     if (isStart && !(await this.#starts.enter())) return this.#busy('this worker has reached its limit of starts');
-    const slot = await this.#enterShared(untilMs);
-    if ('kind' in slot) {
+    const held = (await this.#claimProbe()) ?? (await this.#enterLimits(purpose, terms));
+    if (typeof held !== 'function') {
       if (isStart) this.#starts.leave();
-      return slot;
+      return held;
     }
     return {
       kind: 'admitted',
       leave: async () => {
         if (isStart) this.#starts.leave();
-        await slot.free();
+        await held();
       },
     };
   }
@@ -180,36 +180,45 @@ export class ServerGuard {
     this.#deps.log.warn('remote server is left alone', { server: this.#server, forMs: openForMs, wasProbe });
   }
 
-  /** Claims what is shared with other workers: probe, slot and rate. */
-  async #enterShared(longestUntilMs: EpochMs): Promise<Held | { readonly free: () => Promise<void> }> {
-    const { states, clock, random } = this.#deps;
-    const { breaker, perMinute, concurrency } = this.#limits;
+  /** Claims the probe of a server that was left alone. Returns until when it still is, if another worker has it. */
+  async #claimProbe(): Promise<Held | undefined> {
+    const { states, clock } = this.#deps;
+    if (this.#limits.breaker === undefined || this.#known?.health.openUntilMs === undefined) return undefined;
     const atMs = clock.nowMs();
-    if (breaker !== undefined && this.#known?.health.openUntilMs !== undefined) {
-      const probe = { atMs, untilMs: atMs + probeLeaseMs };
-      if (!(await this.#shared('probe', () => states.claimProbe(this.#server, probe), true))) {
-        const health = await this.#readShared();
-        const held = await this.rest();
-        if (held !== undefined) return held;
-        // Goes on if the probe of another worker has succeeded meanwhile.
-        if (health.openUntilMs !== undefined)
-          return this.#held(atMs + serverProbeRetryMs, 'another worker is probing it');
-      }
-    }
-    let free = async (): Promise<void> => undefined;
-    if (concurrency !== undefined) {
-      const holder = random.hex(16);
-      const lease = { slots: concurrency, holder, atMs, untilMs: Math.max(atMs, longestUntilMs) + serverSlotLeaseMs };
-      const slot = await this.#shared('slot', () => states.takeSlot(this.#server, lease), -1);
-      if (slot === undefined) return this.#busy(`${concurrency} requests are in progress`);
-      if (slot >= 0) free = () => this.#shared('slot', () => states.freeSlot(this.#server, slot, holder), undefined);
-    }
-    const permit = { atMs, perMinute: perMinute ?? 0 };
-    if (perMinute === undefined || (await this.#shared('rate', () => states.takePermit(this.#server, permit), true)))
-      return { free };
-    await free();
-    const nextMinuteMs = (Math.floor(atMs / 60_000) + 1) * 60_000;
-    return this.#held(nextMinuteMs, `its limit of ${perMinute} requests a minute is reached`);
+    const probe = { atMs, untilMs: atMs + probeLeaseMs };
+    if (await this.#shared('probe', () => states.claimProbe(this.#server, probe), true)) return undefined;
+    const health = await this.#readShared();
+    const held = await this.rest();
+    if (held !== undefined) return held;
+    // Goes on if the probe of another worker has succeeded meanwhile.
+    if (health.openUntilMs === undefined) return undefined;
+    return this.#held(atMs + serverProbeRetryMs, 'another worker is probing it');
+  }
+
+  /** Returns how to leave, or until when the call is held back: at that instant it is likely to be admitted. */
+  async #enterLimits(
+    purpose: AdmissionPurpose,
+    { untilMs = 0, hasWaited = false, isExtra = false }: AdmissionTerms,
+  ): Promise<Held | (() => Promise<void>)> {
+    const limiter = await this.#limiter();
+    const kind = purpose === 'read' ? 'reads' : 'starts';
+    const entered = await limiter?.enter({ kind, untilMs, hasWaited, isExtra });
+    if (typeof entered === 'function' || entered === undefined) return entered ?? (async () => undefined);
+    return { kind: 'held', untilMs: entered.retryAtMs, error: heldError(this.#server, entered.why) };
+  }
+
+  /** Returns when a read that is wanted at `atMs` will be admitted: then, unless many wait for the rate. */
+  async whenRead(atMs: EpochMs): Promise<EpochMs> {
+    return (await (await this.#limiter())?.whenRead(atMs)) ?? atMs;
+  }
+
+  async #loadLimiter(): Promise<ServerLimiter | undefined> {
+    const { concurrency, perMinute } = this.#limits;
+    if (concurrency === undefined && perMinute === undefined) return undefined;
+    const [limits, { ServerLimiter }] = await Promise.all([this.#deps.states.limits(), loadServerLimiter()]);
+    const shared = <Value>(what: string, work: () => Promise<Value>, otherwise: Value): Promise<Value> =>
+      this.#shared(what, work, otherwise);
+    return new ServerLimiter({ server: this.#server, limits: this.#limits }, limits, { ...this.#deps, shared });
   }
 
   async #hold(retryAfterMs: number): Promise<void> {

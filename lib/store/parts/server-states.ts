@@ -1,16 +1,20 @@
 import { defined } from '../../base/defined.js';
+import { lazy } from '../../base/lazy.js';
 import type { ServerHealth } from '../../history/server-health.js';
 import { healthy } from '../../history/server-health.js';
 import type { EpochMs } from '../../base/time.js';
-import { fewerRequestsThan, holderIs, isOpen, itemExists, minuteBefore, minuteIs } from '../conditions.js';
-import { notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter, notTakenAfter } from '../conditions.js';
+import { isOpen, itemExists, notFailedAfter, notHeldAfter, notOpenAfter, notProbedAfter } from '../conditions.js';
 import type { Item, Key, Table, Update, WriteResult } from '../table.js';
+
+const loadServerLimits = lazy(() => import('./server-limits.js'));
 
 /**
  * Knowledge that the workers share about the remote servers: an item for each server about which something is known,
  * and, if limits are configured, one for its rate and one for each slot. None of it decides what becomes of a run.
  */
 export class ServerStates {
+  /** Permits and slots, loaded for the first server that has a limit. */
+  readonly limits = lazy(async () => new (await loadServerLimits()).ServerLimits(this.#table));
   readonly #table: Table;
 
   constructor(table: Table) {
@@ -111,72 +115,10 @@ export class ServerStates {
     const result = await this.#note(server, update);
     return toHealth(result.ok ? result.item : result.old);
   }
-
-  /** Takes one of the requests of this minute. Returns false if none is left. */
-  async takePermit(
-    server: string,
-    { atMs, perMinute }: { readonly atMs: EpochMs; readonly perMinute: number },
-  ): Promise<boolean> {
-    const minute = Math.floor(atMs / 60_000);
-    const key = { pk: partitionOf(server), sk: 'rate' };
-    const counted = await this.#table.write({
-      kind: 'update',
-      key,
-      increment: { requests: 1 },
-      conditions: [minuteIs(minute), fewerRequestsThan(perMinute)],
-    });
-    if (counted.ok) return true;
-    const first = await this.#table.write({
-      kind: 'update',
-      key,
-      set: { minute, requests: 1 },
-      conditions: [minuteBefore(minute)],
-    });
-    if (first.ok) return true;
-    // Another worker may have begun the minute between the two writes, and there is room in it.
-    const seen = first.old?.['minute'];
-    return seen === minute && counted.old?.['minute'] !== minute ? this.takePermit(server, { atMs, perMinute }) : false;
-  }
-
-  /** Leases one of `slots` and returns its number; undefined if all are taken. */
-  async takeSlot(
-    server: string,
-    slot: { readonly slots: number; readonly holder: string; readonly atMs: EpochMs; readonly untilMs: EpochMs },
-  ): Promise<number | undefined> {
-    const { slots, holder, atMs, untilMs } = slot;
-    const items = await this.#table.queryPartition(partitionOf(server), slotPrefix);
-    const taken = new Set(items.filter((item) => Number(item['untilMs'] ?? 0) > atMs).map(({ sk }) => sk));
-    for (let number = 0; number < slots; number++) {
-      const key = slotKey(server, number);
-      if (taken.has(key.sk)) continue;
-      const result = await this.#table.write({
-        kind: 'update',
-        key,
-        set: { holder, untilMs },
-        conditions: [notTakenAfter(atMs)],
-      });
-      if (result.ok) return number;
-    }
-    return undefined;
-  }
-
-  async freeSlot(server: string, number: number, holder: string): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: slotKey(server, number),
-      remove: ['untilMs'],
-      conditions: [holderIs(holder)],
-    });
-  }
 }
 
 const partitionOf = (server: string): string => `server#${server}`;
 const healthKey = (server: string): Key => ({ pk: partitionOf(server), sk: 'a' });
-const slotPrefix = 'slot#';
-const slotKey = (server: string, number: number): Key => ({
-  pk: partitionOf(server),
-  sk: slotPrefix + String(number).padStart(4, '0'),
-});
 
 function toHealth(item: Item | undefined): ServerHealth {
   if (item === undefined) return healthy;

@@ -6,6 +6,7 @@ import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { lanesMutants } from './lanes.js';
+import { limitsMutants } from './limits.js';
 import { namesMutants } from './names.js';
 import { tenantMutants } from './tenants.js';
 import { remoteMutants } from './remote.js';
@@ -50,6 +51,7 @@ export const mutants: readonly Mutant[] = [
   ...itemsMutants,
   ...jobsMutants,
   ...lanesMutants,
+  ...limitsMutants,
   ...namesMutants,
   ...tenantMutants,
   ...remoteMutants,
@@ -846,8 +848,8 @@ export const mutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, polled, dueAtMs)',
-        replace: 'message.hop === undefined ? claimUntilMs(polled, deps.clock.nowMs())',
+        find: 'hop ?? (await claim(deps, polled, dueAtMs))',
+        replace: 'hop ?? { claimedDueAtMs: claimUntilMs(polled, deps.clock.nowMs()) }',
       },
     ],
     caughtBy: rules('waking', 'poll claims before it reads'),

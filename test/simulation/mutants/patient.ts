@@ -180,13 +180,8 @@ export const patientMutants: readonly Mutant[] = [
   {
     name: 'slot-shorter-than-its-start',
     rule: 'a place at a server is held for as long as a start of a worker may take (F62)',
-    file: 'lib/remote/guard/server-guard.ts',
-    edits: [
-      {
-        find: 'untilMs: Math.max(atMs, longestUntilMs) + serverSlotLeaseMs',
-        replace: 'untilMs: atMs + serverSlotLeaseMs',
-      },
-    ],
+    file: 'lib/remote/guard/slots.ts',
+    edits: [{ find: 'untilMs: Math.max(nowMs, untilMs) + leaseMs', replace: 'untilMs: nowMs + leaseMs' }],
     caughtBy: testsIn(engine, 'a start that is held back by the limits of its server'),
   },
   {

@@ -308,7 +308,7 @@ export const untestedMutants: readonly Mutant[] = [
     file: pollTask,
     edits: [
       {
-        find: 'message.hop === undefined ? await claim(deps, polled, dueAtMs) : message.hop.claimedDueAtMs',
+        find: 'hop ?? (await claim(deps, polled, dueAtMs))',
         replace: 'await claim(deps, polled, dueAtMs)',
       },
     ],
@@ -359,7 +359,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'held-hop-put-off',
     rule: 'a hop whose server is left alone puts nothing off',
     file: pollTask,
-    edits: [{ find: 'if (!isOwnClaim && !(await putOff(', replace: 'if (!(await putOff(' }],
+    edits: [{ find: 'if (!isExtra && !(await putOff(', replace: 'if (!(await putOff(' }],
     caughtBy: rules('polling', 'server that is left alone: a hop'),
   },
   {
@@ -1299,7 +1299,9 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'ended-task-not-read-at-once',
     rule: 'a task that has ended already is read at once',
     file: recordHandle,
-    edits: [{ find: 'const dueAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const dueAtMs = nextPollAtMs(' }],
+    edits: [
+      { find: 'const wantedAtMs = hintMs === 0 ? nowMs : nextPollAtMs(', replace: 'const wantedAtMs = nextPollAtMs(' },
+    ],
     caughtBy: rules('taking', 'first read of a task'),
   },
   {

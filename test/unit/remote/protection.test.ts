@@ -341,6 +341,8 @@ describe('limits across workers', () => {
     const two = await second.admit!('start');
     expect([one.kind, two.kind, await read(second, server.clock)]).toEqual(['admitted', 'admitted', 5_000]);
     if (one.kind === 'admitted') await one.leave();
+    // A worker that was refused asks again after a second.
+    server.pass(1_000);
     expect(await read(second, server.clock)).toBe('working');
     await second.admit!('read');
     expect(await read(second, server.clock)).toBe(5_000);

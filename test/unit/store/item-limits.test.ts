@@ -452,9 +452,15 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   await servers.hold(server, atMs);
   await servers.notePrompt(server, true);
   await servers.noteWord(server, 'w'.repeat(512));
-  await servers.takePermit(server, { atMs, perMinute: 1 });
-  const number = await servers.takeSlot(server, { slots: 1, holder: 'h'.repeat(32), atMs, untilMs: atMs + 1 });
-  await servers.freeSlot(server, number ?? 0, 'h'.repeat(32));
+  const limited = await servers.limits();
+  const minute = Math.floor(atMs / 60_000);
+  await limited.openMinute(server, { kind: 'starts', minute, count: 1, readsBefore: 1 });
+  await limited.lease(server, { kind: 'reads', minute, count: 1, perMinute: 2, kindMax: 1 });
+  await limited.beginLine(server, { kind: 'starts', fromMs: atMs, lengthMs: 1 });
+  await limited.beginLine(server, { kind: 'reads', fromMs: atMs, lengthMs: 1 });
+  await limited.reserve(server, { kind: 'reads', fromMs: atMs, lengthMs: 1 });
+  const number = await limited.takeSlot(server, { slots: 1, holder: 'h'.repeat(32), atMs, untilMs: atMs + 1 });
+  await limited.freeSlot(server, number ?? 0, 'h'.repeat(32));
   await servers.noteSuccess(server);
   expect(seenHealth.failures).toBe(1);
 
