@@ -4,6 +4,7 @@ import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lazySqsQueues } from '../queue/lazy-queues.js';
 import { lazyKeySets } from '../remote/auth/lazy-key-sets.js';
+import { lazyMessenger } from '../remote/people/lazy-messenger.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { guardedTransports } from '../remote/wiring/guarded-transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
@@ -32,6 +33,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const { dueShards } = env;
   const http = lazyHttpClient();
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
+  const secrets = new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() });
   return {
     ...system,
     app,
@@ -43,7 +45,8 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       step: env.stepQueueUrl,
       start: env.startQueueUrl,
     }),
-    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    secrets,
+    messenger: lazyMessenger({ http, clock: system.clock, secrets }),
     keySets: lazyKeySets({ http, clock: system.clock }),
     transports: guardedTransports(app.servers, {
       ...system,

@@ -18,6 +18,7 @@ import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { KeySets } from '../remote/auth/key-sets.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
+import { lazyMessenger } from '../remote/people/lazy-messenger.js';
 import { guardedTransports } from '../remote/wiring/guarded-transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
 import { SecretReader } from '../secrets/secret-reader.js';
@@ -186,6 +187,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, cipher));
+  const secrets = new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() });
   return {
     ...system,
     app,
@@ -199,7 +201,8 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     keySets: new KeySets({ http, clock: system.clock }),
-    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    secrets,
+    messenger: lazyMessenger({ http, clock: system.clock, secrets }),
     transports: guardedTransports(app.servers, {
       ...system,
       http,
