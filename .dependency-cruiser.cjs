@@ -33,6 +33,7 @@ const mayImport = {
   'lib/remote/http': ['lib/base'],
   'lib/remote/rpc': ['lib/base', 'lib/remote', 'lib/remote/http'],
   'lib/remote/auth': ['lib/base', 'lib/remote/http', 'lib/remote/rpc', 'lib/secrets', 'lib/workflow'],
+  'lib/remote/people': ['lib/base', 'lib/workflow', 'lib/remote', 'lib/remote/auth', 'lib/remote/http'],
   'lib/remote/endpoint': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/secrets'],
     ...['lib/remote', 'lib/remote/auth', 'lib/remote/http', 'lib/remote/rpc'],
@@ -52,9 +53,10 @@ const mayImport = {
   // The use cases, by what runs them. All of them may use the root of the folder.
   'lib/operations': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/replay/**', 'lib/decide', 'lib/tokens/token-keys'],
-    ...['lib/store/run-store', 'lib/queue/queue', 'lib/bus/event-bus', 'lib/remote/transport'],
+    ...['lib/store/run-store', 'lib/queue/queue', 'lib/bus/event-bus', 'lib/remote/messenger', 'lib/remote/transport'],
   ],
-  ...useCases('remote-task', []),
+  ...useCases('people', [], ['lib/remote/messenger']),
+  ...useCases('remote-task', ['people']),
   ...useCases('requests', [], ['lib/inbound']),
   ...useCases('steps', []),
   ...useCases('sweep', ['remote-task']),

@@ -80,6 +80,7 @@ export class Outwait extends Construct {
       managementTokens: this.#managementTokens(props),
       payloadKey: props.payloadKey,
       eventBus: props.eventBus,
+      noticeTopics: props.noticeTopics ?? [],
       secrets: props.secrets ?? [],
       parameters: props.parameters ?? [],
     });

@@ -5,6 +5,7 @@ import type { IEventBus } from 'aws-cdk-lib/aws-events';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { FunctionName, QueueName, tableIndexes } from '../lib/topology/topology.js';
 import type { OutwaitFunctions } from './functions.js';
@@ -35,6 +36,7 @@ export interface Resources {
   readonly managementTokens: readonly ISecret[];
   readonly payloadKey: IKey | undefined;
   readonly eventBus: IEventBus | undefined;
+  readonly noticeTopics: readonly ITopic[];
   readonly secrets: readonly string[];
   readonly parameters: readonly string[];
 }
@@ -57,6 +59,8 @@ export function grantRights(resources: Resources): void {
   }
   // Granted to turns only, which write the histories from which lifecycle events are made.
   if (resources.eventBus !== undefined) allow(functions.turn, ['events:PutEvents'], resources.eventBus.eventBusArn);
+  // The worker that reads remote tasks sends the notices to people, too.
+  for (const { topicArn } of resources.noticeTopics) allow(functions.poll, ['sns:Publish'], topicArn);
   for (const secret of resources.managementTokens) grantSecret(functions.api, secret);
   for (const name of callers) grantNamed(functions[name], resources);
 }

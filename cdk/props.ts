@@ -82,6 +82,8 @@ export interface OutwaitProps {
   readonly secrets?: readonly string[];
   /** Names or ARNs that the configuration passes to `ssmParameter()`, likewise. Default: none. */
   readonly parameters?: readonly string[];
+  /** SNS topics to which the configuration sends notices (`snsTopic()`); `poll` may publish to them. Default: none. */
+  readonly noticeTopics?: readonly ITopic[];
   /** Texts `keyId:base64url[,…]`, of which the last stays for good. Default: a secret with a generated key. */
   readonly tokenKeys?: ISecret;
   /** Management token of at least 24 characters. Default: a secret with a generated one. */

@@ -83,6 +83,7 @@ const settingsSchema = z.strictObject({
     .optional(),
   secrets: z.array(text).optional(),
   parameters: z.array(text).optional(),
+  noticeTopicArns: z.array(arnOf('an SNS topic', 'sns', '[A-Za-z0-9_.-]+')).optional(),
   tokenKeysSecretArn: secretArn.optional(),
   managementTokenSecretArn: secretArn.optional(),
   otherManagementTokenSecretArns: z.array(secretArn).optional(),
@@ -143,8 +144,17 @@ function parseJson(json: string): unknown {
 
 /** Converts settings to props. Resources named by ARN are not looked up: whether they exist shows at deployment. */
 export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
-  const { removalPolicy, tableName, alarmsTopicArn, logRetentionDays, domain, vpc, payloadKeyArn, ...others } =
-    settings;
+  const {
+    removalPolicy,
+    tableName,
+    alarmsTopicArn,
+    noticeTopicArns,
+    logRetentionDays,
+    domain,
+    vpc,
+    payloadKeyArn,
+    ...others
+  } = settings;
   const {
     stackName: _,
     tokenKeysSecretArn,
@@ -158,6 +168,7 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
     ...defined({
       removalPolicy: removalPolicy === 'destroy' ? RemovalPolicy.DESTROY : undefined,
       table: tableName === undefined ? undefined : TableV2.fromTableName(scope, 'Table', tableName),
+      noticeTopics: noticeTopicArns?.map((arn, at) => Topic.fromTopicArn(scope, `NoticeTopic${at}`, arn)),
       alarmsTopic: alarmsTopicArn === undefined ? undefined : Topic.fromTopicArn(scope, 'AlarmsTopic', alarmsTopicArn),
       logRetention: logRetentionDays === undefined ? undefined : retentionOf(logRetentionDays),
       domain:

@@ -23,7 +23,7 @@ export type {
   SignalOptions,
   TokenOptions,
 } from './workflow/external-wait.js';
-export type { AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
+export type { Addressing, AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
@@ -51,7 +51,7 @@ export type { A2aMessage, ServerCall } from './workflow/context.js';
 export { answerWith, askPerson } from './workflow/input.js';
 export type { AskPersonOptions } from './workflow/input.js';
 export type { InputHandler } from './workflow/context.js';
-export type { Question } from './history/question.js';
+export type { AddressedQuestion, Question } from './history/question.js';
 export type { RemoteAnswer, RemoteQuestion } from './history/remote-question.js';
 
 // Following remote tasks.
@@ -89,6 +89,8 @@ export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from 
 export { jwtWebhook } from './workflow/jwt-auth.js';
 export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
 export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
+export { snsTopic, webhookTo } from './workflow/people.js';
+export type { People, Receiver, SnsReceiver, WebhookOptions, WebhookReceiver } from './workflow/people.js';
 export type { AccessConfig, ClaimRules, PrincipalRules, TenantLimits } from './workflow/access.js';
 export type { Role } from './base/caller.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';

@@ -10,6 +10,7 @@ export type { VirtualClock } from './testing/virtual-clock.js';
 export { signedDelivery } from './testing/signed-delivery.js';
 export type { DeliveryToSign, SignedDelivery } from './testing/signed-delivery.js';
 export type { Received } from './operations/requests/receive-delivery.js';
+export type { SentNotice } from './testing/memory-messenger.js';
 
 // Servers that follow a script.
 export { scriptedServer } from './testing/scripted-server.js';
@@ -30,7 +31,7 @@ export type { Settlement, TokenOutcome } from './history/settlement.js';
 export type { StoredError } from './base/errors.js';
 export type { Clock } from './base/time.js';
 export type { ParentWait, RunStatus } from './history/records.js';
-export type { QuestionView } from './operations/views/question-view.js';
+export type { AddresseeView, QuestionView } from './operations/views/question-view.js';
 export type { RunView } from './operations/views/show-run.js';
 export type { TaskView, WaitTask } from './operations/views/task-view.js';
 export type { WaitView } from './operations/views/wait-view.js';

@@ -4,9 +4,9 @@ import type { Deps } from '../operations/deps.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { lazySqsQueues } from '../queue/lazy-queues.js';
 import { lazyKeySets } from '../remote/auth/lazy-key-sets.js';
+import { lazyMessenger } from '../remote/people/lazy-messenger.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
-import { protectTransports } from '../remote/guard/protection.js';
-import { createTransports } from '../remote/wiring/transports.js';
+import { guardedTransports } from '../remote/wiring/guarded-transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
 import { SecretReader } from '../secrets/secret-reader.js';
 import { createDynamoDbClient } from '../store/dynamodb/create-client.js';
@@ -33,13 +33,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
   const { dueShards } = env;
   const http = lazyHttpClient();
   const store = new RunStore(new SealedTable(table, createPayloadCipher(env, system.clock)), { dueShards });
-  const transports = createTransports(app.servers, {
-    ...system,
-    http,
-    readSecret,
-    serverWords: store.servers,
-    log,
-  });
+  const secrets = new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() });
   return {
     ...system,
     app,
@@ -51,10 +45,14 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       step: env.stepQueueUrl,
       start: env.startQueueUrl,
     }),
-    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
+    secrets,
+    messenger: lazyMessenger({ http, clock: system.clock, secrets }),
     keySets: lazyKeySets({ http, clock: system.clock }),
-    transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
+    transports: guardedTransports(app.servers, {
       ...system,
+      http,
+      readSecret,
+      serverWords: store.servers,
       states: store.servers,
       log,
       metrics,

@@ -11,6 +11,7 @@ import type { RunList } from '../operations/views/list-runs.js';
 import type { RunView } from '../operations/views/show-run.js';
 import type { WaitView } from '../operations/views/wait-view.js';
 import type { ScheduleView } from '../operations/schedules/schedule-view.js';
+import { counted } from './counted.js';
 import { changeRows, taskTexts } from './format-remote-tasks.js';
 import { printable } from './printable.js';
 import { formatRows, formatTable, type Row, time, value } from './table.js';
@@ -151,6 +152,8 @@ function formatInput(input: QuestionView): string {
     ['since', time(input.sinceMs)],
   ];
   if (input.server !== undefined) rows.push(['asked by', input.server]);
+  for (const { to, told } of input.addressees ?? [])
+    rows.push(['for', `${to} (${told === 0 ? 'not told yet' : `told ${counted(told, 'time')}`})`]);
   if (input.url !== undefined) rows.push(['page', input.url]);
   if (input.schema !== undefined) rows.push(['schema', value(input.schema)]);
   if (input.deadlineAtMs !== undefined) rows.push(['deadline', time(input.deadlineAtMs)]);

@@ -3,7 +3,7 @@ import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { At, ByCaller } from './at.js';
-import type { Question } from './question.js';
+import type { AddressedQuestion } from './question.js';
 import type { RemoteTaskEvent } from './remote-task-event.js';
 
 export type * from './at.js';
@@ -104,7 +104,7 @@ export type ExternalWaitRequested = At & {
   readonly waitId: WaitId;
   readonly name: string;
   /** The question to a person, if any. */
-  readonly form?: Question;
+  readonly form?: AddressedQuestion;
   readonly deadlineAtMs?: EpochMs;
 };
 /** The token item exists; the token, signed with the key `keyId`, may be handed out. */

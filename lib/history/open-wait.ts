@@ -5,7 +5,7 @@ import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { ParentClosePolicy, RemoteTaskHandle } from './event.js';
-import type { Question } from './question.js';
+import type { AddressedQuestion } from './question.js';
 import type { AskedQuestion, RemoteAnswer } from './remote-question.js';
 
 /** Fields of all kinds of open waits. */
@@ -77,7 +77,11 @@ export type OpenRemoteAnswer = {
   readonly answer: RemoteAnswer;
 } & Open &
   Retried;
-export type OpenExternal = { readonly kind: 'external'; readonly issued: boolean; readonly form?: Question } & Open &
+export type OpenExternal = {
+  readonly kind: 'external';
+  readonly issued: boolean;
+  readonly form?: AddressedQuestion;
+} & Open &
   MayTimeOut;
 export type OpenChild = {
   readonly kind: 'child';

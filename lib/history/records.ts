@@ -15,7 +15,7 @@ import type {
   RemoteTaskStartLost,
   RunOutcome,
 } from './event.js';
-import type { Question } from './question.js';
+import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
 import type { TaskTrail } from './task-trail.js';
@@ -137,7 +137,7 @@ export type RunGlance = Pick<
 export type { Settlement, TokenOutcome };
 
 /** The token item: the settlement of a wait, the handle of its remote task, the state of polling. */
-export interface TokenRecord extends Marker {
+export interface TokenRecord extends Marker, OfQuestion {
   readonly runId: RunId;
   readonly waitId: WaitId;
   /** Server of a remote task; missing on the tombstone of a wait that was closed before its item existed. */
@@ -180,8 +180,6 @@ export interface TokenRecord extends Marker {
   readonly followsProgress?: boolean;
   /** Number of the last change of the trail that a turn has taken in. */
   readonly progressTaken?: number;
-  /** The question, if the wait is for a person. */
-  readonly form?: Question;
   /** Tenant of the run of a question, for lists. */
   readonly tenant?: string;
   /** Failed reads in a row. */

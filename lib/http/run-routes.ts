@@ -8,7 +8,6 @@ import { knownTraceparent } from '../base/trace-context.js';
 import { awaitOutcome } from '../operations/views/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/views/explain-run.js';
-import { followRun } from '../operations/views/follow-run.js';
 import { pageHistory } from '../operations/views/page-history.js';
 import { listRuns } from '../operations/views/list-runs.js';
 import { showRun } from '../operations/views/show-run.js';
@@ -124,6 +123,7 @@ export async function events(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
   const { after, wait } = parseQuery(eventsQuery, queryOf(context));
   const waitMs = wait === undefined ? undefined : wait * 1_000;
+  const { followRun } = await import('../operations/views/follow-run.js');
   return json(200, await followRun(deps, runId, defined({ after, waitMs })));
 }
 

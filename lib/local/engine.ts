@@ -18,8 +18,8 @@ import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { KeySets } from '../remote/auth/key-sets.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
-import { protectTransports } from '../remote/guard/protection.js';
-import { createTransports } from '../remote/wiring/transports.js';
+import { lazyMessenger } from '../remote/people/lazy-messenger.js';
+import { guardedTransports } from '../remote/wiring/guarded-transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
 import { SecretReader } from '../secrets/secret-reader.js';
 import type { PayloadCipher } from '../store/cipher.js';
@@ -187,7 +187,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, cipher));
-  const transports = createTransports(app.servers, { ...system, http, readSecret, serverWords: store.servers, log });
+  const secrets = new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() });
   return {
     ...system,
     app,
@@ -201,9 +201,13 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     }),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     keySets: new KeySets({ http, clock: system.clock }),
-    secrets: new SecretReader({ clock: system.clock, readSecret, aws: awsSecrets() }),
-    transports: protectTransports(transports, (server) => app.servers[server]?.limits, {
+    secrets,
+    messenger: lazyMessenger({ http, clock: system.clock, secrets }),
+    transports: guardedTransports(app.servers, {
       ...system,
+      http,
+      readSecret,
+      serverWords: store.servers,
       states: store.servers,
       log,
     }),

@@ -6,6 +6,7 @@ import type { Metrics } from '../base/metrics.js';
 import type { Clock } from '../base/time.js';
 import type { EventBus } from '../bus/event-bus.js';
 import type { Queues } from '../queue/queue.js';
+import type { Messenger } from '../remote/messenger.js';
 import type { RemoteTransports } from '../remote/transport.js';
 import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
@@ -60,6 +61,8 @@ export interface Deps {
   readonly caller?: Caller;
   /** Reads the keys of issuers. Default: no keys can be read. */
   readonly keySets?: KeySets;
+  /** Sends notices to people. Default: none are sent. */
+  readonly messenger?: Messenger;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;

@@ -1,7 +1,7 @@
 import type { RunId, WaitId } from '../base/ids.js';
 import type { JsonValue } from '../base/json.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
-import type { Question } from '../history/question.js';
+import type { AddressedQuestion } from '../history/question.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { StepContext } from '../workflow/step-options.js';
 import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
@@ -85,7 +85,7 @@ export interface IssueToken {
   readonly kind: 'issueToken';
   readonly waitId: WaitId;
   readonly name: string;
-  readonly form?: Question;
+  readonly form?: AddressedQuestion;
   readonly timeoutMs?: number;
 }
 export interface StartChild {

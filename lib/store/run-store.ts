@@ -10,6 +10,7 @@ import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
 import { Names } from './parts/names.js';
+import { QuestionNotices } from './parts/notices.js';
 import { Polls } from './parts/polls.js';
 import { Proofs } from './parts/proofs.js';
 import { Questions } from './parts/questions.js';
@@ -61,6 +62,8 @@ export class RunStore {
   readonly polls: Polls;
   /** Proofs of senders that have been used. */
   readonly proofs: Proofs;
+  /** Notices to people about questions. */
+  readonly notices: QuestionNotices;
   /** Questions of remote servers. */
   readonly questions: Questions;
   /** Remote tasks of closed waits. */
@@ -92,6 +95,7 @@ export class RunStore {
     this.workerStarts = new WorkerStarts(sharded);
     this.polls = new Polls(sharded);
     this.proofs = new Proofs(table);
+    this.notices = new QuestionNotices(sharded);
     this.questions = new Questions(sharded);
     this.unwantedTasks = new UnwantedTasks(sharded);
     this.longSteps = new LongSteps(sharded);

@@ -24,6 +24,7 @@ import type { HookEvent } from '../workflow/hook.js';
 import type { AnyValue, Workflow } from '../workflow/define-workflow.js';
 import { EngineLoop } from './engine-loop.js';
 import { expectCleanReplay } from './expect-clean-replay.js';
+import type { MemoryMessenger, SentNotice } from './memory-messenger.js';
 import type { SignedDelivery } from './signed-delivery.js';
 import { createTestDeps, type TestAppOptions } from './test-deps.js';
 import type { VirtualClock } from './virtual-clock.js';
@@ -57,6 +58,7 @@ export class TestApp {
   /** @internal */
   readonly deps: Deps;
   readonly #bus: MemoryBus | undefined;
+  readonly #messenger: MemoryMessenger;
   readonly #loop: EngineLoop;
   #app: App;
 
@@ -66,6 +68,7 @@ export class TestApp {
     this.clock = parts.clock;
     this.deps = parts.deps;
     this.#bus = parts.bus;
+    this.#messenger = parts.messenger;
     this.#loop = new EngineLoop(parts);
   }
 
@@ -168,6 +171,11 @@ export class TestApp {
   /** Returns the questions of all runs that wait for a person, oldest first. */
   async inputs(): Promise<readonly QuestionView[]> {
     return (await listQuestions(this.deps, { limit: 100 })).inputs;
+  }
+
+  /** Returns the notices that people have got of questions so far, in order. */
+  notices(): readonly SentNotice[] {
+    return [...this.#messenger.sent];
   }
 
   /** Answers a question of `inputs`. Returns false if it was answered before, or if the run has ended. */

@@ -12,6 +12,7 @@ import { WarmRuns } from '../operations/warm-runs.js';
 import { drainMicrotasks } from '../process/drain.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { protectTransports } from '../remote/guard/protection.js';
+import type { Messenger } from '../remote/messenger.js';
 import type { RemoteTransports } from '../remote/transport.js';
 import { MemoryTable } from '../store/memory/memory-table.js';
 import type { PayloadCipher } from '../store/cipher.js';
@@ -20,6 +21,7 @@ import { SealedTable } from '../store/sealed-table.js';
 import { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import { Changes } from './changes.js';
+import { MemoryMessenger } from './memory-messenger.js';
 import type { ScriptedServer, ScriptedServerHandle } from './scripted-server.js';
 import { VirtualClock } from './virtual-clock.js';
 
@@ -38,6 +40,8 @@ export interface TestAppOptions {
   /** Secrets of hooks and relays, by the name under which the app refers to them. Default: none can be read. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly log?: Log;
+  /** @internal Sends notices to people. Default: one that keeps them for `notices`. */
+  readonly messenger?: Messenger;
   /** @internal Receives metrics, as in a deployment. Default: none. */
   readonly metrics?: Metrics;
 }
@@ -48,6 +52,7 @@ export interface TestDeps {
   readonly clock: VirtualClock;
   readonly queues: MemoryQueues;
   readonly bus: MemoryBus | undefined;
+  readonly messenger: MemoryMessenger;
   /** Notified when a queue changes. */
   readonly changes: Changes;
 }
@@ -66,6 +71,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
   const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
   const log = options.log ?? silentLog;
   const bus = options.bus === true ? new MemoryBus() : undefined;
+  const messenger = new MemoryMessenger(clock);
   const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
   const deps: Deps = {
     get app() {
@@ -95,10 +101,11 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     delay,
     log,
     ...defined({ bus, metrics: options.metrics }),
+    messenger: options.messenger ?? messenger,
     secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),
   };
-  return { deps, clock, queues, bus, changes };
+  return { deps, clock, queues, bus, messenger, changes };
 }
 
 function secretsOf(values: Readonly<Record<string, string>>): NonNullable<Deps['secrets']> {

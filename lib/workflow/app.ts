@@ -6,6 +6,7 @@ import { type AccessConfig, problemWithAccess } from './access.js';
 import { configName } from './config-name.js';
 import type { AnyValue, AnyWorkflow } from './define-workflow.js';
 import { type Hook, type HookConfig, toHooks } from './hook.js';
+import { type People, toPeople } from './people.js';
 import { defineSchedule, type Schedule, type ScheduleConfig } from './schedule.js';
 import { type HookAuth, problemWithHookAuths } from './hook-auth.js';
 import { problemWithAuth, type ServerAuth } from './server-auth.js';
@@ -140,6 +141,8 @@ export interface AppConfig<
   readonly schedules?: readonly [...{ [At in keyof Inputs]: ScheduleConfig<Inputs[At]> }];
   /** What others start and signal over HTTP, by the last part of the path: `POST /hooks/{name}`. */
   readonly hooks?: { readonly [Name in keyof Hooks]: HookConfig<Hooks[Name]> };
+  /** Whom questions to people (`ctx.ask`, `askPerson`) are sent to. Default: nobody; questions are only listed. */
+  readonly people?: People;
   /** Sends spans of what the engine does to OpenTelemetry. Default: none are made. */
   readonly tracing?: Tracing;
   /** Who may do what over HTTP. Default: whoever the management token, or the authorizer, lets in may do everything. */
@@ -155,6 +158,7 @@ export interface App {
   readonly servers: Readonly<Record<string, ServerConfig>>;
   readonly schedules: readonly Schedule[];
   readonly hooks: Readonly<Record<string, Hook>>;
+  readonly people?: People;
   readonly tracing?: Tracing;
   readonly access?: AccessConfig;
 }
@@ -209,8 +213,7 @@ export function defineApp<
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
-    ...defined({ tracing }),
-    ...defined({ access }),
+    ...defined({ people: toPeople(config.people), tracing, access }),
   };
 }
 

@@ -3,8 +3,21 @@ import type { JsonObject } from '../base/json.js';
 import type { Duration } from '../base/time.js';
 import type { Question } from '../history/question.js';
 
+/** Whom a question is for. Whoever may answer questions may answer it, addressed or not. */
+export interface Addressing {
+  /** Who is told that the question waits: a name in `people.receivers` of the app. Default: `people.default`. */
+  readonly to?: string;
+  /**
+   * Time after which whoever was told is reminded, and again after it, at most 20 times each; at least a minute. Default:
+   * no reminders.
+   */
+  readonly remindAfter?: Duration;
+  /** Another addressee, who is told if there is no answer after this time, at least a minute. Default: none. */
+  readonly escalate?: { readonly after: Duration; readonly to: string };
+}
+
 /** A question to a person, and how long to wait for the answer. */
-export interface AskOptions extends Omit<Question, 'schema'> {
+export interface AskOptions extends Omit<Question, 'schema'>, Addressing {
   /**
    * JSON Schema to check an accepted answer against, except for its regular expressions and references. Default: none.
    */

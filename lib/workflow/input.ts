@@ -6,10 +6,11 @@ import type { JsonObject, JsonValue } from '../base/json.js';
 import { isJsonObject } from '../base/json.js';
 import type { Duration } from '../base/time.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
+import type { Addressing } from './ask-options.js';
 import type { InputHandler } from './context.js';
 
 /** Options of `askPerson`. */
-export interface AskPersonOptions {
+export interface AskPersonOptions extends Addressing {
   /** How long a person has to answer. Default: as long as the call is open. */
   readonly timeout?: Duration;
   /**
@@ -21,13 +22,13 @@ export interface AskPersonOptions {
 
 /** Creates a handler that lets a person answer. The question is listed with its schema until it is answered, once. */
 export function askPerson(options: AskPersonOptions = {}): InputHandler {
-  const { timeout, ifUnanswered = 'fail' } = options;
+  const { timeout, ifUnanswered = 'fail', to, remindAfter, escalate } = options;
   return async ({ message, schema, url }, ctx) => {
     try {
       return await ctx.ask({
         name: 'input',
         message: message === '' ? 'the server sent a question without a message' : message,
-        ...defined({ schema, url, timeout }),
+        ...defined({ schema, url, timeout, to, remindAfter, escalate }),
       });
     } catch (error) {
       const isUnanswered = error instanceof EngineError && error.code === 'INPUT_TIMED_OUT';

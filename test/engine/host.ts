@@ -6,6 +6,7 @@ import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { handleWork } from '../../lib/operations/sweep/handle-work.js';
 import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
+import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { oneTurnFor } from '../../lib/queue/one-turn.js';
 import { MemoryQueues } from '../../lib/queue/memory-queues.js';
@@ -13,6 +14,9 @@ import type { ReceivedMessage } from '../../lib/queue/memory-queue.js';
 import type { StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { startMs, type Started } from './support.js';
 import { storeProxy } from '../support/store-proxy.js';
+
+// Loads lazy modules first: loading takes real time, in which the virtual clock would move on.
+await loadRareParts();
 
 /** A call of the store, by the name of its method, as in `tokens.put`. */
 export interface StoreCall {

@@ -32,6 +32,7 @@ import { loadTenantLimits } from '../../lib/operations/requests/tenant-admission
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
+import { loadTellPeople } from '../../lib/operations/people/load-tell-people.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
 import { WarmRuns } from '../../lib/operations/warm-runs.js';
@@ -50,6 +51,8 @@ import { tableIndexes, type IndexPage, type IndexQuery, type Item, type Table } 
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import type { App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
+import { snsTopic } from '../../lib/workflow/people.js';
+import type { Delivery, Messenger } from '../../lib/remote/messenger.js';
 import type { ScheduleConfig } from '../../lib/workflow/schedule.js';
 import type { HookConfig } from '../../lib/workflow/hook.js';
 import type { StepContext } from '../../lib/workflow/step-options.js';
@@ -63,10 +66,12 @@ await Promise.all([
   loadLostStart(),
   loadNextRun(),
   loadRareParts(),
+  loadTellPeople(),
   loadTenantLimits(),
 ]);
 
 const S = 1000;
+const topicArn = 'arn:aws:sns:eu-central-1:123456789012:people';
 const start = Date.UTC(2026, 0, 1);
 /** Duration of a table call or queue call, so that owners interleave. */
 const latencyMs = 10;
@@ -103,7 +108,7 @@ export interface Freeze {
 
 interface Operation<Value> {
   readonly tag: string;
-  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel';
+  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel' | 'notice';
   readonly apply: (deviation: Deviation) => Value | Promise<Value>;
   /** Time that the caller waits for the answer after the operation took effect. */
   readonly answerMs?: number;
@@ -256,6 +261,8 @@ export interface Observer {
   readonly onDone?: (process: Process) => void;
   /** Called before an attempt to start a remote task. */
   readonly onRemoteStart?: (process: Process, idempotencyKey: string) => void;
+  /** Called when a receiver gets a notice. */
+  readonly onNotice?: (process: Process, id: string) => void;
 }
 
 /**
@@ -291,6 +298,8 @@ export class World {
   readonly settledTrue: string[] = [];
   /** The process whose operation takes effect now. */
   writer: Process | undefined;
+  /** The notices that receivers have got, in order. */
+  readonly notices: { readonly id: string; readonly to: string; readonly atMs: EpochMs }[] = [];
   /** The events that the bus has taken, in order. */
   readonly published: LifecycleEvent[] = [];
   /** Calls of relays that failed, or whose process died or still hangs. */
@@ -337,6 +346,7 @@ export class World {
       defineApp({
         workflows,
         servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) },
+        people: { receivers: { desk: snsTopic({ topicArn }), boss: snsTopic({ topicArn }) } },
         schedules: (options.schedules ?? []).filter(({ workflow }) =>
           workflows.some(({ name }) => name === workflow.name),
         ),
@@ -674,6 +684,7 @@ export class World {
       }),
       queues: this.#queuesOf(process),
       transports: { get: () => this.#transportOf(process) },
+      messenger: this.#messengerOf(process),
       ...(options.bus === true ? { bus: this.#busOf(process) } : {}),
       tokens: this.tokens,
       clock: { nowMs: () => this.nowMs + process.skewMs },
@@ -998,6 +1009,27 @@ export class World {
         });
         if (!areTaken) throw new EngineError('INTERNAL', 'the bus did not take an event');
       },
+    };
+  }
+
+  // ----- the people -----
+
+  #messengerOf(process: Process): Messenger {
+    return {
+      send: (_, { id, body }) =>
+        this.#operate<Delivery>(process, {
+          tag: `notice ${id}`,
+          kind: 'notice',
+          answerMs: 300,
+          apply: (deviation) => {
+            const error = storedError('REMOTE_UNREACHABLE', 'no answer');
+            if (deviation === 'refused') return { kind: 'failed', error };
+            const { to } = (JSON.parse(body) as { readonly data: { readonly to: string } }).data;
+            this.#options.observer?.onNotice?.(process, id);
+            this.notices.push({ id, to, atMs: this.nowMs });
+            return deviation === 'noReply' ? { kind: 'failed', error } : { kind: 'taken' };
+          },
+        }),
     };
   }
 
@@ -1381,6 +1413,8 @@ function alternativesOf(operation: Operation<unknown>, process: Process): readon
       return ['crash', 'crashAfter', 'freeze3', 'freeze100', 'lostAck', 'lateApply', 'throttle', 'partlyTaken'];
     case 'remote':
       return ['crash', 'freeze3', 'freeze100', 'freeze1000', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+    case 'notice':
+      return ['crash', 'crashAfter', 'freeze3', 'freeze100', 'refused', 'noReply'];
     case 'remoteCancel':
       return ['crash', 'freeze3', 'freeze100', 'refused', 'refused', 'refused'];
     case 'remoteStart':

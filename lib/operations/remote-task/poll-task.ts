@@ -7,6 +7,7 @@ import type { StartedToken, TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { Held, PollReply, RemoteTaskTransport } from '../../remote/transport.js';
 import { whenAdmitted, whenRead } from '../admission.js';
+import { loadTellPeople } from '../people/load-tell-people.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { pollAt, startNow, wakeRunFor } from '../wake.js';
@@ -25,7 +26,8 @@ export type PollResult = 'settled' | 'working' | 'failed' | 'stale' | 'held';
 
 /**
  * Reads a remote task and settles its token if the task has ended or the deadline has passed. The claim before the read
- * is the only write of a good read; a worker that reads again within its claim writes nothing.
+ * is the only write of a good read; a worker that reads again within its claim writes nothing. For a question, sends the
+ * notices that are due instead.
  */
 export async function pollTask(deps: Deps, message: PollMessage): Promise<PollResult> {
   const { runId, waitId } = message;
@@ -38,6 +40,10 @@ export async function pollTask(deps: Deps, message: PollMessage): Promise<PollRe
   }
   if (token.deadlineAtMs !== undefined && deps.clock.nowMs() >= token.deadlineAtMs)
     return settlePolled(deps, token, { by: 'timeout', outcome: timedOut(token) });
+  if (token.notices !== undefined) {
+    await (await loadTellPeople()).tellPeople(deps, message, token);
+    return 'working';
+  }
   if (isWithWorker(token, token.attempt)) return passOn(deps, message, token);
   if (!isStarted(token) || token.dueAtMs === undefined || !isFor(message, token.dueAtMs)) return 'stale';
 

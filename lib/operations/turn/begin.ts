@@ -16,10 +16,9 @@ import { newSettlement, settle } from '../settle-in-time.js';
 import { beginStep } from './begin-step.js';
 import { answerRemote } from '../remote-task/answer-remote.js';
 import { hastenLongStep, requestLongStep } from '../steps/request-long-step.js';
-import { issueToken } from './issue-token.js';
+import { loadRareParts } from './load-rare-parts.js';
 import type { PassContext } from './pass-context.js';
 import type { MovableWait } from './run-in-hand.js';
-import { startChild } from './start-child.js';
 
 /** Concurrent remote starts, child starts and token hand-outs of one turn, so that a remote server is not flooded. */
 export const outsideInParallel = 16;
@@ -119,9 +118,10 @@ function beginExternal(pass: PassContext, wait: OpenExternal): true {
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.issued || isOutsideFull(pass)) return true;
   pass.carryOut(wait, async () => {
-    const { runId, tenant } = run.head;
-    const traced = { runId, traceparent: carriedBy(deps.digest, run.head), ...defined({ tenant }) };
-    const { token, issued } = await issueToken(deps, traced, wait, persist);
+    const { runId, workflow, tenant } = run.head;
+    const of = { runId, workflow, traceparent: carriedBy(deps.digest, run.head), ...defined({ tenant }) };
+    const { issueToken } = await loadRareParts();
+    const { token, issued } = await issueToken(deps, of, wait, persist);
     run.noteToken(token);
     return issued;
   });
@@ -132,7 +132,9 @@ function beginChild(pass: PassContext, wait: OpenChild, command: StartChild): tr
   const { deps, run, persist } = pass;
   if (run.isSettled(wait) || expire(pass, wait) || wait.started || isOutsideFull(pass)) return true;
   pass.carryOut(wait, async () => {
-    const { token, started } = await startChild(deps, { parent: run.head, wait, command }, persist);
+    const { token, started } = await (
+      await loadRareParts()
+    ).startChild(deps, { parent: run.head, wait, command }, persist);
     run.noteToken(token);
     return started;
   });

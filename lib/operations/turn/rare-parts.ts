@@ -5,3 +5,5 @@ export { waitInLane } from './lane-turn.js';
 export { closeDebounce } from './close-debounce.js';
 export { failedTurn } from './failed-turn.js';
 export { park } from './park.js';
+export { issueToken } from './issue-token.js';
+export { startChild } from './start-child.js';

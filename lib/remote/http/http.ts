@@ -26,6 +26,8 @@ export interface HttpRequest {
   readonly timeoutMs?: number;
   /** Looks at each piece of the body as it comes; true: the rest is not needed and the connection is closed. */
   readonly enough?: (head: HttpHead, piece: string) => boolean;
+  /** Whether status and headers are all that is read of the answer: the connection is then closed. Default false. */
+  readonly headOnly?: boolean;
   readonly signal?: AbortSignal;
   /** Overrides of the client's limits. */
   readonly limits?: Partial<Pick<HttpLimits, 'headersMs' | 'totalMs' | 'replyMaxBytes'>>;
@@ -152,6 +154,10 @@ export class GuardedHttpClient implements HttpClient {
       signal,
     });
     const head: HttpHead = { status: response.statusCode, headers: flat(response.headers) };
+    if (request.headOnly === true) {
+      response.body.on('error', () => undefined).destroy();
+      return { kind: 'reply', ...head, text: '' };
+    }
     try {
       return {
         kind: 'reply',

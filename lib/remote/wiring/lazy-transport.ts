@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../workflow/app.js';
 import type { A2aTransport } from '../a2a/a2a-transport.js';
 import type { McpTransport } from '../mcp/mcp-transport.js';
-import type { RemoteTaskTransport } from '../transport.js';
+import type { Admission, RemoteTaskTransport } from '../transport.js';
 
 /**
  * Returns a transport whose code is loaded at the first call, since most invocations call no server. It has the methods
@@ -9,8 +9,9 @@ import type { RemoteTaskTransport } from '../transport.js';
  */
 export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTaskTransport>): RemoteTaskTransport {
   let loading: Promise<RemoteTaskTransport> | undefined;
+  const loaded = (): Promise<RemoteTaskTransport> => (loading ??= load());
   // Casts to `Required`: a method is called only where the protocol has it.
-  const inner = async () => (await (loading ??= load())) as Required<RemoteTaskTransport>;
+  const inner = async () => (await loaded()) as Required<RemoteTaskTransport>;
   const common = {
     protocol: config.protocol,
     dedupes: config.dedupes ?? false,
@@ -18,6 +19,8 @@ export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTa
     start: async (request) => (await inner()).start(request),
     get: async (handle) => (await inner()).get(handle),
     cancel: async (handle) => (await inner()).cancel(handle),
+    admit: async (...given) => (await loaded()).admit?.(...given) ?? always,
+    whenRead: async (atMs) => (await loaded()).whenRead?.(atMs) ?? atMs,
   } satisfies RemoteTaskTransport;
   const mcp = {
     ...common,
@@ -38,3 +41,5 @@ export function lazyTransport(config: ServerConfig, load: () => Promise<RemoteTa
       } satisfies RemoteTaskTransport & Record<keyof A2aTransport, unknown>;
   }
 }
+
+const always: Admission = { kind: 'admitted', leave: () => Promise.resolve() };

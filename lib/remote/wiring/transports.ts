@@ -10,17 +10,25 @@ export function createTransports(
   servers: Readonly<Record<string, ServerConfig>>,
   deps: TransportDeps,
 ): RemoteTransports {
-  const made = new Map<string, RemoteTaskTransport>();
   const loadMaker = lazy(async () => {
     const { transportMaker } = await import('./protocols.js');
     return transportMaker(deps);
   });
+  return lazyTransports(servers, async (server, config) => (await loadMaker())(server, config));
+}
+
+/** Returns servers by name. `load` creates the transport of one, with its first call. */
+export function lazyTransports(
+  servers: Readonly<Record<string, ServerConfig>>,
+  load: (server: string, config: ServerConfig) => Promise<RemoteTaskTransport>,
+): RemoteTransports {
+  const made = new Map<string, RemoteTaskTransport>();
   return {
     get(server) {
       let transport = made.get(server);
       if (transport === undefined) {
         const config = configOf(server, servers);
-        transport = lazyTransport(config, async () => (await loadMaker())(server, config));
+        transport = lazyTransport(config, () => load(server, config));
         made.set(server, transport);
       }
       return transport;

@@ -4,9 +4,12 @@ import { defined } from '../../base/defined.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { answerMaxBytes, questionMaxBytes } from '../../base/limits.js';
-import type { Question } from '../../history/question.js';
+import type { AddressedQuestion, Question } from '../../history/question.js';
+import type { Duration } from '../../base/time.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
-import { invalid, json, text } from './arguments.js';
+import type { Addressing } from '../../workflow/ask-options.js';
+import { configName } from '../../workflow/config-name.js';
+import { invalid, json, text, toMs } from './arguments.js';
 
 /** Checks the answer of a handler or a person. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
 export function toAnswer(given: unknown): RemoteAnswer {
@@ -42,4 +45,31 @@ export function toQuestion(given: Question): Question {
       server: server === undefined ? undefined : text(server, 'the server of a question'),
     }),
   };
+}
+
+/** Checks whom a question is for. @throws EngineError `INPUT_INVALID` */
+export function toAddressing(given: { readonly [Name in keyof Addressing]: Addressing[Name] | undefined }): Omit<
+  AddressedQuestion,
+  keyof Question
+> {
+  const { to, remindAfter, escalate } = given;
+  return defined({
+    to: to === undefined ? undefined : addressee(to, 'to'),
+    remindAfterMs: remindAfter === undefined ? undefined : atLeastAMinute(remindAfter, 'remindAfter'),
+    escalate:
+      escalate === undefined
+        ? undefined
+        : { afterMs: atLeastAMinute(escalate.after, 'escalate.after'), to: addressee(escalate.to, 'escalate.to') },
+  });
+}
+
+function addressee(name: unknown, field: string): string {
+  if (typeof name === 'string' && configName.test(name)) return name;
+  throw invalid(`${field} of a question must be the name of one of the receivers in people of the app`);
+}
+
+function atLeastAMinute(duration: Duration, field: string): number {
+  const ms = toMs(duration, `${field} of a question`);
+  if (ms >= 60_000) return ms;
+  throw invalid(`${field} of a question must be at least { minutes: 1 }`);
 }

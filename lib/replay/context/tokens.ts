@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { ExternalWaitFailed } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import type { Question } from '../../history/question.js';
+import type { AddressedQuestion } from '../../history/question.js';
 import type { WorkflowContext } from '../../workflow/context.js';
 import type { Parsed, TokenOptions } from '../../workflow/external-wait.js';
 import type { AskOptions, AnswerSchema, TypedAskOptions } from '../../workflow/ask-options.js';
@@ -9,7 +9,7 @@ import type { Scope } from '../waits/scope.js';
 import { checkName, invalid, json, timeoutOf } from './arguments.js';
 import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
-import { toAnswer, toQuestion } from './input.js';
+import { toAddressing, toAnswer, toQuestion } from './input.js';
 import { parsed } from './parsed.js';
 
 /** Creates `ctx.externalToken`, and `ctx.ask` and `ctx.promise`, which are built on tokens. */
@@ -29,10 +29,11 @@ export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
     }) as WorkflowContext['externalToken'],
 
     ask: handled(async (options: AskOptions | TypedAskOptions<unknown>) => {
-      const { timeout, name = 'question', schema, ...form } = options;
+      const { timeout, name = 'question', schema, to, remindAfter, escalate, ...form } = options;
       const parser = isStandard(schema) ? schema : undefined;
       const written = { ...form, ...defined({ schema: isStandard(schema) ? writtenAs(schema) : schema }) };
-      const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: toQuestion(written) };
+      const addressed = { ...toQuestion(written), ...toAddressing({ to, remindAfter, escalate }) };
+      const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: addressed };
       const { outcome } = await issue(host, scope, token);
       const answer = toAnswer((await outcome).result);
       if (parser === undefined || answer.action !== 'accept') return answer;
@@ -74,7 +75,7 @@ interface TokenCall {
   readonly method: string;
   readonly options: TokenOptions | undefined;
   /** Question to a person. */
-  readonly form?: Question;
+  readonly form?: AddressedQuestion;
 }
 
 /** Requests a token, and waits until it can be handed out. */

@@ -126,6 +126,7 @@ export const itemLimits = {
     onTimeout: word,
     answersQuestions: number,
     form: payload(24 * KiB),
+    notices: payload(2 * KiB),
     tenant: name,
     tenantPartition: text(128),
     stepFailures: number,

@@ -1,7 +1,7 @@
 import type { StoredError } from '../../base/errors.js';
 import { decodeEvents, encodeEvents } from '../../history/codec.js';
 import type { ParentClosePolicy, RemoteClosePolicy, RemoteTaskHandle } from '../../history/event.js';
-import type { Question } from '../../history/question.js';
+import type { AddressedQuestion, Notices } from '../../history/question.js';
 import type { LongStepRecord, RemoteCancel, Settlement, TokenOutcome } from '../../history/records.js';
 import type { TokenQuestions, TokenRecord, WorkerStart } from '../../history/records.js';
 import type { BadReads } from '../../history/remote-end.js';
@@ -114,7 +114,8 @@ export const tokenFields = fields<Omit<TokenRecord, 'runId' | 'waitId'>>({
   trail: optional(payload<TaskTrail>()),
   followsProgress: flag,
   progressTaken: optional(number),
-  form: optional(payload<Question>()),
+  form: optional(payload<AddressedQuestion>()),
+  notices: optional(payload<Notices>()),
   tenant: optional(text),
   workerStart: optional(group(workerStartFields)),
   lookUntilMs: optional(number),

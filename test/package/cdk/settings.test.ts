@@ -174,6 +174,17 @@ describe('the settings of a stack', () => {
     },
   );
 
+  test('name the topics of notices, to which the poll function alone may publish', () => {
+    const arn = 'arn:aws:sns:eu-west-1:111111111111:finance';
+    const { template } = synthesize({ noticeTopicArns: [arn] });
+    const publishing = ['Api', 'Turn', 'Poll', 'Step', 'Schedule'].flatMap((name) =>
+      statementsOf(template, `Outwait${name}Function`).flatMap((statement) =>
+        statement.Action === 'sns:Publish' ? [[name, resourceOf(statement)]] : [],
+      ),
+    );
+    expect(publishing).toEqual([['Poll', arn]]);
+  });
+
   test('have no bus unless it is named', () => {
     expect(JSON.stringify(synthesize().template.toJSON())).not.toMatch(/OUTWAIT_EVENT_BUS|PutEvents/);
   });

@@ -75,7 +75,17 @@ export class Script {
       case 'ask':
         return this.#leaf(
           ctx,
-          async () => (await ctx.ask({ message: 'well?', timeout: seconds(program.timeout) })).action,
+          async () =>
+            (
+              await ctx.ask({
+                message: 'well?',
+                timeout: seconds(program.timeout),
+                to: 'desk',
+                ...(program.told === 'both'
+                  ? { remindAfter: { minutes: 1 }, escalate: { after: { minutes: 2 }, to: 'boss' } }
+                  : {}),
+              })
+            ).action,
         );
       case 'remote': {
         const call = ctx.callRemoteTask({

@@ -44,6 +44,8 @@ export class Oracles {
   /** Returns when the store last refused requests of all processes. */
   readonly #troubleUntilMs: (atMs: EpochMs) => EpochMs;
   readonly #skewMs: number;
+  /** Notices that processes have claimed. */
+  readonly #claims = new Set<string>();
 
   constructor(world: World, given: Case, troubleUntilMs: (atMs: EpochMs) => EpochMs) {
     this.#world = world;
@@ -273,6 +275,7 @@ export class Oracles {
   #onToken(book: Book, token: TokenRecord, old: Item | undefined): void {
     const before = old === undefined ? undefined : toToken(old);
     const { settlement } = token;
+    this.#onNotices(token, before);
     const label = `wait ${token.waitId} of run ${short(book.runId)}`;
     if (before?.dueAtMs !== undefined && token.dueAtMs === undefined) this.#checkTaskOf(token);
     if (before?.settlement !== undefined && JSON.stringify(before.settlement) !== JSON.stringify(settlement))
@@ -288,6 +291,25 @@ export class Oracles {
       this.#fail('early-deadline', label);
     if (outcome.kind === 'run_ended' && book.ending === undefined) this.#fail('closed-but-run-goes-on', label);
     if (outcome.kind === 'failed') this.#checkInterrupted(book, outcome.error.code);
+  }
+
+  /** Checks a write of the notices of a question: no claim after an answer, and nothing counted that nobody got. */
+  #onNotices(token: TokenRecord, before: TokenRecord | undefined): void {
+    const { runId, waitId, notices, settlement } = token;
+    for (const [at, line] of (notices?.lines ?? []).entries()) {
+      const known = before?.notices?.lines[at];
+      const id = `${runId}_${waitId}_${at}_${known?.number ?? 0}`;
+      if (known !== undefined && line.tries > known.tries) {
+        if (settlement !== undefined) this.#fail('notice-after-answer', id);
+        this.#claims.add(`${this.#world.writer?.name ?? ''} ${id}`);
+      }
+      if (line.taken > (known?.taken ?? 0) && !this.#world.notices.some((notice) => notice.id === id))
+        this.#fail('notice-lost', id);
+    }
+  }
+
+  onNotice(process: Process, id: string): void {
+    if (!this.#claims.has(`${process.name} ${id}`)) this.#fail('notice-not-claimed', `${id} by ${process.name}`);
   }
 
   #onInbox(book: Book, request: InboxRecord): void {
@@ -534,6 +556,8 @@ export class Oracles {
       this.#fail('terminate-late', `run ${short(runId)}`);
     for (const item of items.values()) {
       const { deadlineAtMs, settledAtMs, sk } = item;
+      if (sk.startsWith('t#') && settledAtMs === undefined && item['notices'] !== undefined)
+        this.#checkNotices(item, sinceMs);
       if (!sk.startsWith('t#') || settledAtMs !== undefined || deadlineAtMs === undefined) continue;
       // A call without a known task is not looked at while its run is paused; it ends with the resume.
       const isRemote = item['server'] !== undefined && item['handle'] !== undefined;
@@ -546,6 +570,13 @@ export class Oracles {
       if (Number(item['atMs']) < sinceMs - this.#skewMs && chain.control.sinceMs < sinceMs)
         this.#fail('request-late', `${sk.slice(0, 30)} of run ${short(runId)}`);
     }
+  }
+
+  /** Checks that no notice of an open question has been due for long. */
+  #checkNotices(item: Item, sinceMs: EpochMs): void {
+    const { runId, waitId, notices } = toToken(item);
+    for (const { to, dueAtMs } of notices?.lines ?? [])
+      if ((dueAtMs ?? Infinity) < sinceMs - this.#skewMs) this.#fail('notice-late', `${to}: ${runId} ${waitId}`);
   }
 
   #isTroubledSince(sinceMs: EpochMs): boolean {

@@ -8,7 +8,7 @@ export type Program =
   | { readonly kind: 'until'; readonly at: number }
   | { readonly kind: 'signal'; readonly name: SignalName; readonly timeout: number }
   | { readonly kind: 'token'; readonly timeout: number }
-  | { readonly kind: 'ask'; readonly timeout: number }
+  | { readonly kind: 'ask'; readonly timeout: number; readonly told: 'desk' | 'both' }
   | {
       readonly kind: 'remote';
       readonly tool: ToolName;
@@ -219,8 +219,10 @@ function drawLeaf({ dice, hasKids, deadline, isShort = false, isOutside = false 
       return { kind: 'signal', name: dice.pick(['x', 'y'] as const), timeout: dice.pick([5, 20, 60, 150, 300]) };
     case 'token':
       return { kind: 'token', timeout: dice.pick([5, 20, 60, 150, 300]) };
-    case 'ask':
-      return { kind: 'ask', timeout: dice.pick([20, 150]) };
+    case 'ask': {
+      const timeout = dice.pick([20, 150]);
+      return { kind: 'ask', timeout, told: timeout === 150 ? 'both' : 'desk' };
+    }
     case 'remote': {
       const tool = isOutside
         ? dice.pick(['quick', 'short', 'short', 'never'] as const)
@@ -424,7 +426,7 @@ export function print(program: Program): string {
     case 'token':
       return `externalToken(timeout ${program.timeout} s)`;
     case 'ask':
-      return `ask(timeout ${program.timeout} s)`;
+      return `ask(timeout ${program.timeout} s, told: ${program.told})`;
     case 'remote':
       return `remote(${program.tool} ${program.tool === 'never' ? '' : `${tools[program.tool]} s, `}timeout ${program.timeout} s${program.leave ? ', left on cancel' : ''}${program.hears === undefined ? '' : `, heard ${program.hears}`})`;
     case 'child':

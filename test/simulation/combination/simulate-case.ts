@@ -183,6 +183,9 @@ class Simulation implements Stage {
         onDone: (process) => {
           this.#oracles.onOver(process);
         },
+        onNotice: (process, id) => {
+          this.#oracles.onNotice(process, id);
+        },
         onRemoteStart: (process, key) => {
           this.#oracles.onRemoteStart(process, key);
         },

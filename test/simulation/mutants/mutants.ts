@@ -12,6 +12,7 @@ import { tenantMutants } from './tenants.js';
 import { remoteMutants } from './remote.js';
 import { patientMutants } from './patient.js';
 import { probeMutants } from './probe.js';
+import { peopleMutants } from './people.js';
 import { proofsMutants } from './proofs.js';
 import { pushesMutants } from './pushes.js';
 import { requestsMutants } from './requests.js';
@@ -54,6 +55,7 @@ export const mutants: readonly Mutant[] = [
   ...namesMutants,
   ...tenantMutants,
   ...remoteMutants,
+  ...peopleMutants,
   ...proofsMutants,
   ...pushesMutants,
   ...requestsMutants,

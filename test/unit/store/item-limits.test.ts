@@ -293,6 +293,8 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     const title = text.slice(n * questionMaxBytes, (n + 1) * questionMaxBytes);
     return { key: String(n), kind: 'form', message: 'x', schema: { title } };
   });
+  const line = { to: 'r'.repeat(64), number: 20, dueAtMs: atMs, tries: 99, sinceMs: atMs, taken: 20, takenAtMs: atMs };
+  const notices = { workflow: 'w'.repeat(64), lines: [line, { ...line, escalated: true, refused: true }] } as const;
   const token: TokenRecord = {
     runId,
     waitId,
@@ -309,6 +311,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     answersQuestions: true,
     followsProgress: true,
     form: { message: 'x', schema: { title: filling('form', questionMaxBytes) } },
+    notices,
     tenant,
     step: {
       failedAttempts: 1,
@@ -368,6 +371,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await store.polls.record(runId, waitId, { ...poll, claimedDueAtMs: atMs })).toBe(true);
   await store.questions.take(runId, waitId, 100);
   await store.polls.takeProgress(runId, waitId, 500);
+  expect(await store.notices.write(token, { writerId, notices, dueAtMs: atMs })).toBe(true);
   const attempt = { seenDueAtMs: atMs, writerId, strikes: 2, atMs, leaseUntilMs: atMs };
   expect(await store.longSteps.claim(runId, waitId, attempt)).toBe(true);
   const progress: JsonValue = filling('stepProgress', stepProgressMaxBytes);
