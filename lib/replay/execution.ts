@@ -223,19 +223,10 @@ export class Execution {
       }
       case 'RemoteQuestionAsked': {
         const { waitId, question, round } = event;
-        const ask = this.#news.asker(waitId);
-        if (ask === undefined) return;
-        return this.#advance(() => {
-          ask({ question, ...defined({ round }) });
-        });
+        return this.#tell(this.#news.asker(waitId), { question, ...defined({ round }) });
       }
-      case 'RemoteTaskProgressed': {
-        const hear = this.#news.hearer(event.waitId);
-        if (hear === undefined) return;
-        return this.#advance(() => {
-          hear(event.shown);
-        });
-      }
+      case 'RemoteTaskProgressed':
+        return this.#tell(this.#news.hearer(event.waitId), event.shown);
       case 'TokenSettled':
         return this.#takeSettlement(event.waitId);
       case 'CancelRequested': {
@@ -264,6 +255,14 @@ export class Execution {
       case 'RunEnded':
         return;
     }
+  }
+
+  /** Calls the callback that hears of such news, if there is one. */
+  async #tell<News>(hear: ((news: News) => void) | undefined, news: News): Promise<void> {
+    if (hear === undefined) return;
+    await this.#advance(() => {
+      hear(news);
+    });
   }
 
   async #begin({ behaviors }: RunStarted): Promise<void> {
