@@ -1,4 +1,3 @@
-import { defined } from '../base/defined.js';
 import { readable, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
@@ -221,12 +220,12 @@ export class Execution {
           issued(this.#options.tokenOf?.(event.waitId, event.keyId) ?? '');
         });
       }
-      case 'RemoteQuestionAsked': {
-        const { waitId, question, round } = event;
-        return this.#tell(this.#news.asker(waitId), { question, ...defined({ round }) });
+      case 'RemoteQuestionAsked':
+      case 'RemoteTaskProgressed': {
+        const tell = this.#news.tellerOf(event);
+        if (tell === undefined) return;
+        return this.#advance(tell);
       }
-      case 'RemoteTaskProgressed':
-        return this.#tell(this.#news.hearer(event.waitId), event.shown);
       case 'TokenSettled':
         return this.#takeSettlement(event.waitId);
       case 'CancelRequested': {
@@ -255,14 +254,6 @@ export class Execution {
       case 'RunEnded':
         return;
     }
-  }
-
-  /** Calls the callback that hears of such news, if there is one. */
-  async #tell<News>(hear: ((news: News) => void) | undefined, news: News): Promise<void> {
-    if (hear === undefined) return;
-    await this.#advance(() => {
-      hear(news);
-    });
   }
 
   async #begin({ behaviors }: RunStarted): Promise<void> {
