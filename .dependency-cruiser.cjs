@@ -28,7 +28,9 @@ const mayImport = {
   'lib/store/memory': ['lib/base', 'lib/store'],
   'lib/queue': ['lib/base', 'lib/sdk'],
   'lib/bus': ['lib/base', 'lib/history', 'lib/sdk'],
-  'lib/tracing': ['lib/base', 'lib/workflow', 'lib/operations/deps', 'lib/operations/trace'],
+  'lib/tracing': [
+    ...['lib/base', 'lib/workflow', 'lib/operations/deps', 'lib/operations/spans', 'lib/operations/trace'],
+  ],
   'lib/remote': ['lib/base', 'lib/history', 'lib/workflow'],
   'lib/remote/http': ['lib/base'],
   'lib/remote/rpc': ['lib/base', 'lib/remote', 'lib/remote/http'],

@@ -87,7 +87,7 @@ export type {
 export { bearerWebhook, githubWebhook, slackWebhook, standardWebhook, stripeWebhook } from './workflow/hook-auth.js';
 export type { HookAuth, HookScheme, HookSecret, SecretAuth, SecretScheme } from './workflow/hook-auth.js';
 export { jwtWebhook } from './workflow/jwt-auth.js';
-export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-auth.js';
+export type { JwtAlgorithm, JwtAuth, JwtOptions } from './workflow/jwt-options.js';
 export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal, HookStart } from './workflow/hook.js';
 export { snsTopic, webhookTo } from './workflow/people.js';
 export type { People, Receiver, SnsReceiver, WebhookOptions, WebhookReceiver } from './workflow/people.js';

@@ -33,7 +33,7 @@ for (const { node, file, path } of nodes) {
     classes.push({
       name: `${path} ${node.name?.text ?? ''}`,
       size: height(file, node),
-      methods: node.members.filter((member) => ts.isMethodDeclaration(member) || ts.isAccessor(member)).length,
+      methods: node.members.filter(isMethod).length,
     });
 }
 const perFolder = countBy(sources.map(({ path }) => dirname(path)));
@@ -111,6 +111,11 @@ function isFunction(node: ts.Node): node is ts.FunctionLikeDeclaration {
       ts.isAccessor(node)) &&
     node.body !== undefined
   );
+}
+
+/** Returns true for methods and accessors; the signatures of an overloaded method are one with it. */
+function isMethod(member: ts.ClassElement): boolean {
+  return (ts.isMethodDeclaration(member) || ts.isAccessor(member)) && member.body !== undefined;
 }
 
 function nameOf(node: ts.FunctionLikeDeclaration): string {

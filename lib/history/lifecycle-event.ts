@@ -21,7 +21,7 @@ export interface RunEventFields {
   readonly workflow: string;
   readonly version: string;
   readonly tags?: Readonly<Record<string, string>>;
-  /** Who started the run, and its tenant. Missing if no caller with a name, or no tenant, is known. */
+  /** Caller who started the run, and its tenant. Missing if no caller with a name, or no tenant, is known. */
   readonly owner?: string;
   readonly tenant?: string;
   /** The commit of the history: of two events of a run, the one with the smaller number came first. */
@@ -159,7 +159,7 @@ export function lifecycleEventsOf(
       return [...closed, endedOf(base, outcome)];
     }
     const wait = 'waitId' in event ? before.open.get(event.waitId) : undefined;
-    // Of the changes of one commit, which have the same time, the last.
+    // The changes of one commit have the same time: only the last is published.
     if (event.type === 'RemoteTaskProgressed' && events.slice(position + 1).some(isOfSameTask(event))) return [];
     return wait === undefined ? [] : eventsOfWait(base, event, wait, settlementOf);
   });

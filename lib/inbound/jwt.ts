@@ -2,7 +2,7 @@ import type { createLocalJWKSet, CryptoKey, JSONWebKeySet, JWTPayload, JWTVerify
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import type { JsonObject } from '../base/json.js';
-import type { JwtAuth } from '../workflow/jwt-auth.js';
+import type { JwtAuth } from '../workflow/jwt-options.js';
 import { compactJson } from './compact-json.js';
 import { headerOf, type InboundRequest } from './request.js';
 import { sha256 } from './signature.js';

@@ -12,7 +12,7 @@ import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import type { SecretSource } from '../workflow/server-auth.js';
-import type { Spans } from './trace.js';
+import type { Spans } from './spans.js';
 import type { WarmRuns } from './warm-runs.js';
 
 /** Values of secrets by reference. */

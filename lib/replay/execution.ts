@@ -1,4 +1,3 @@
-import { defined } from '../base/defined.js';
 import { readable, type StoredError } from '../base/errors.js';
 import type { WaitId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
@@ -221,20 +220,11 @@ export class Execution {
           issued(this.#options.tokenOf?.(event.waitId, event.keyId) ?? '');
         });
       }
-      case 'RemoteQuestionAsked': {
-        const { waitId, question, round } = event;
-        const ask = this.#news.asker(waitId);
-        if (ask === undefined) return;
-        return this.#advance(() => {
-          ask({ question, ...defined({ round }) });
-        });
-      }
+      case 'RemoteQuestionAsked':
       case 'RemoteTaskProgressed': {
-        const hear = this.#news.hearer(event.waitId);
-        if (hear === undefined) return;
-        return this.#advance(() => {
-          hear(event.shown);
-        });
+        const tell = this.#news.tellerOf(event);
+        if (tell === undefined) return;
+        return this.#advance(tell);
       }
       case 'TokenSettled':
         return this.#takeSettlement(event.waitId);

@@ -1,6 +1,6 @@
 import { lazy } from '../base/lazy.js';
 import type { Deps } from '../operations/deps.js';
-import type { Spans, Work } from '../operations/trace.js';
+import type { Spans, Work } from '../operations/spans.js';
 import type { Tracing } from '../workflow/tracing.js';
 
 /** Most spans kept until they are sent; more are dropped. */

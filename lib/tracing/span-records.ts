@@ -1,5 +1,7 @@
+import { defined } from '../base/defined.js';
 import { contextOfRun, contextOfSpan, parseTraceparent, type TraceContext } from '../base/trace-context.js';
-import { about, type Work } from '../operations/trace.js';
+import type { Work } from '../operations/spans.js';
+import { about } from '../operations/trace.js';
 
 // Spans of the engine's work. Loaded late.
 
@@ -17,12 +19,12 @@ export interface SpanRecord {
   readonly error: string | undefined;
 }
 
-/** What is particular to the span of one kind of work. */
+/** Part of a span that depends on the kind of work. */
 interface Particular {
   readonly about: string;
   readonly name: string;
   readonly kind?: SpanRecord['kind'];
-  /** What the parent is about. Default: the run. */
+  /** Subject of the parent. Default: the run. */
   readonly within?: string;
   readonly attributes: Readonly<Record<string, string | number | undefined>>;
   readonly follows?: readonly string[];
@@ -83,7 +85,7 @@ function particularOf(work: Work): Particular {
         name: `step ${step}`,
         attributes: { wait_id: waitId, step, attempt, result },
         // The item of a long step has a span of its own.
-        ...(work.isLong ? { within: about.wait(waitId) } : {}),
+        ...defined({ within: work.isLong ? about.wait(waitId) : undefined }),
       };
     }
     case 'start': {

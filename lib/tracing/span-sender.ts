@@ -1,6 +1,6 @@
 import { EngineError } from '../base/errors.js';
 import type { TraceContext } from '../base/trace-context.js';
-import type { Work } from '../operations/trace.js';
+import type { Work } from '../operations/spans.js';
 import type { Tracing } from '../workflow/tracing.js';
 import { type SpanRecord, toSpan } from './span-records.js';
 

@@ -1,4 +1,4 @@
-import type { JwtAuth } from './jwt-auth.js';
+import type { JwtAuth } from './jwt-options.js';
 import { problemWithSource, type SecretSource } from './server-auth.js';
 
 /** Ways in which a sender proves that a request is its own. */

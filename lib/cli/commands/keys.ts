@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { type Role, roles } from '../../base/caller.js';
 import type { NewKey } from '../../operations/requests/manage-keys.js';
-import type { NamedKeyList, NamedKeyView } from '../../operations/views/list-keys.js';
+import type { NamedKeyView } from '../../operations/named-key-view.js';
+import type { NamedKeyList } from '../../operations/views/list-keys.js';
 import { ApiClient } from '../api-client.js';
 import { nameArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';

@@ -19,7 +19,7 @@ import type { TaskTrail } from '../../history/task-trail.js';
 import type { PollMessage } from '../../queue/queue.js';
 import type { PollReply } from '../../remote/transport.js';
 import type { Deps } from '../deps.js';
-import { isTaskStale } from '../views/task-view.js';
+import { isTaskStale } from '../stale-task.js';
 import { isOverdue, newSettlement, settleInTime, timeOut } from '../settle-in-time.js';
 import { pollAhead, pollAt, wakeRunFor } from '../wake.js';
 

@@ -66,7 +66,7 @@ export async function putLimited(
     );
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    // It may have been accepted before, under the same key.
+    // The same start may have been accepted before, under the same key.
     const known = await deps.store.heads.read(head.runId);
     if (known !== undefined) return known;
     throw error;

@@ -3,7 +3,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { NamedKey } from '../../history/named-key.js';
 import type { Deps } from '../deps.js';
-import { toKeyView, type NamedKeyView } from '../views/list-keys.js';
+import { toKeyView, type NamedKeyView } from '../named-key-view.js';
 
 /** A key with its text, which is not shown again. */
 export interface NewKey extends NamedKeyView {

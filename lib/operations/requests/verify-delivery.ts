@@ -7,7 +7,7 @@ import { schemes } from '../../inbound/schemes.js';
 import { type Claim, futureMaxSeconds, pastMaxSeconds } from '../../inbound/signature.js';
 import { verdictOn } from '../../inbound/verify.js';
 import type { HookAuth, HookScheme, SecretAuth } from '../../workflow/hook-auth.js';
-import type { JwtAuth } from '../../workflow/jwt-auth.js';
+import type { JwtAuth } from '../../workflow/jwt-options.js';
 import type { Deps } from '../deps.js';
 
 /** What is known of a request whose sender is verified. */

@@ -137,20 +137,15 @@ function retryAfterOf(deps: Deps, { name }: RunStep, thrown: unknown): number {
 
 async function attemptStep(
   deps: Deps,
-  { run, soFar, step, abandon }: StepAttempt,
+  attempted: StepAttempt,
   report: (progress: JsonValue) => void,
 ): Promise<unknown> {
+  const { soFar, step, abandon } = attempted;
   let timedOut: AbortController | undefined;
   let signal: AbortSignal | undefined;
   const done = new AbortController();
   let lastReportAtMs = deps.clock.nowMs();
-  const attempt = soFar.failedAttempts + 1;
-  const idempotencyKey = stepKeyOf(run.runId, step.waitId);
-  const context: StepContext = {
-    attempt,
-    idempotencyKey,
-    subKey: (name) => `${idempotencyKey}/${name}`,
-    progress: soFar.progress,
+  const context = contextOf(deps, attempted, {
     report: (progress) => {
       report(progress);
       lastReportAtMs = deps.clock.nowMs();
@@ -160,13 +155,7 @@ async function attemptStep(
       timedOut ??= new AbortController();
       return (signal ??= AbortSignal.any([timedOut.signal, abandon]));
     },
-    log: withContext(deps.log, () => ({
-      ...lineOfRun(deps.digest, run),
-      step: step.name,
-      waitId: step.waitId,
-      attempt,
-    })),
-  };
+  });
   const work = (async () => step.work(context))();
   const { timeoutMs } = step.policy;
   const leftMs = (soFar.deadlineAtMs ?? Infinity) - deps.clock.nowMs();
@@ -197,6 +186,28 @@ async function attemptStep(
     // An explicit reason: without one an error with a stack is built, which is never used.
     done.abort('done');
   }
+}
+
+/** Creates what the function of a step receives. Reads the signal only when the function does. */
+function contextOf(
+  deps: Deps,
+  { run, soFar, step }: StepAttempt,
+  live: Pick<StepContext, 'report' | 'signal'>,
+): StepContext {
+  const attempt = soFar.failedAttempts + 1;
+  const { name, waitId } = step;
+  const idempotencyKey = stepKeyOf(run.runId, waitId);
+  return {
+    attempt,
+    idempotencyKey,
+    subKey: (key) => `${idempotencyKey}/${key}`,
+    progress: soFar.progress,
+    report: live.report,
+    get signal() {
+      return live.signal;
+    },
+    log: withContext(deps.log, () => ({ ...lineOfRun(deps.digest, run), step: name, waitId, attempt })),
+  };
 }
 
 /** Resolves with true after `maxMs` without a report, with false when the attempt is over. */

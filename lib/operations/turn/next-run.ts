@@ -55,7 +55,7 @@ export async function startNextRun(
       counted: head.counted,
     }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),
-    // It takes over the place of this one, which has seen that those before it had ended.
+    // The next run takes over the place of this one, which has seen that those before it had ended.
     ...defined({ lane: head.lane === undefined ? undefined : { key: head.lane.key } }),
     previousRunId: head.runId,
     inboxCount: handedOn.length,

@@ -7,7 +7,8 @@ import type { TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
 import { skipUnreadable } from '../skip-unreadable.js';
 import { listRuns } from './list-runs.js';
-import { isTaskStale, type TaskView, toTaskView } from './task-view.js';
+import { isTaskStale } from '../stale-task.js';
+import { type TaskView, toTaskView } from './task-view.js';
 
 /**
  * `open`: a run waits for the task. In all other states its wait has ended: `cancelling`: the server is still to be

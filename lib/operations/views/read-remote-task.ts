@@ -122,7 +122,7 @@ function saidIn(reply: PollReply, nowMs: EpochMs): Partial<RemoteTaskReading> {
       return {
         ...shownOf({ state: stateOfEnd(end) }, nowMs),
         isError,
-        ...(end.kind === 'failed' ? { error: end.error } : {}),
+        ...defined({ error: end.kind === 'failed' ? end.error : undefined }),
       };
     }
     case 'missing':

@@ -1,10 +1,9 @@
 import { defined } from '../../base/defined.js';
 import type { EpochMs } from '../../base/time.js';
-import { isStale } from '../../decide/stale.js';
 import type { TokenRecord } from '../../history/records.js';
 import type { TaskProgress } from '../../history/task-trail.js';
-import { staleAfterMs } from '../../workflow/stale-after.js';
 import type { Deps } from '../deps.js';
+import { isTaskStale } from '../stale-task.js';
 
 /** What reads have shown of a remote task. Its texts are the server's, cut. */
 export interface TaskView extends Omit<TaskProgress, 'atMs'> {
@@ -20,20 +19,6 @@ export function toTaskView({ trail }: TokenRecord): TaskView | undefined {
   if (trail === undefined || last === undefined) return undefined;
   const { atMs: changedAtMs, ...shown } = last;
   return { ...shown, stateSinceMs: trail.stateSinceMs, changedAtMs };
-}
-
-/**
- * Whether the remote task of an open wait has not changed for `afterMs`; default: `staleAfter` of its server, or an
- * hour.
- */
-export function isTaskStale(
-  { app, clock }: Pick<Deps, 'app' | 'clock'>,
-  token: TokenRecord,
-  afterMs?: number,
-): boolean {
-  const server = token.handle?.server ?? '';
-  const ofServer = Object.hasOwn(app.servers, server) ? app.servers[server] : undefined;
-  return isStale(token, afterMs ?? staleAfterMs(ofServer), clock.nowMs());
 }
 
 /** What a wait shows of its remote task. */

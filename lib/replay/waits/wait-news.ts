@@ -1,5 +1,7 @@
+import { defined } from '../../base/defined.js';
 import type { WaitId } from '../../base/ids.js';
 import type { AskedQuestion } from '../../history/remote-question.js';
+import type { RemoteQuestionAsked, RemoteTaskProgressed } from '../../history/remote-task-event.js';
 import type { TaskProgress } from '../../history/task-trail.js';
 import type { Waits } from './waits.js';
 
@@ -36,10 +38,6 @@ export class WaitNews {
     else this.#askers.set(waitId, ask);
   }
 
-  asker(waitId: WaitId): ((asked: AskedQuestion) => void) | undefined {
-    return this.#askers.get(waitId);
-  }
-
   /** Sets the callback for changes of a call's task; undefined removes it. */
   onProgress(waitId: WaitId, hear: ((shown: TaskProgress) => void) | undefined): void {
     if (hear === undefined) this.#hearers.delete(waitId);
@@ -48,6 +46,25 @@ export class WaitNews {
 
   hearer(waitId: WaitId): ((shown: TaskProgress) => void) | undefined {
     return this.#hearers.get(waitId);
+  }
+
+  /** Returns what tells the callback of a call about an event; undefined if the call has no such callback. */
+  tellerOf(event: RemoteQuestionAsked | RemoteTaskProgressed): (() => void) | undefined {
+    if (event.type === 'RemoteTaskProgressed') {
+      const hear = this.#hearers.get(event.waitId);
+      return hear === undefined
+        ? undefined
+        : () => {
+            hear(event.shown);
+          };
+    }
+    const { waitId, question, round } = event;
+    const ask = this.#askers.get(waitId);
+    return ask === undefined
+      ? undefined
+      : () => {
+          ask({ question, ...defined({ round }) });
+        };
   }
 
   /** Forgets a wait that is no longer open. The call that set other callbacks removes them itself. */

@@ -26,7 +26,7 @@ export const limitsMutants: readonly Mutant[] = [
     rule: 'L2  a permit is used within the minute of its lease',
     file: limiter,
     edits: [{ find: '      hand.permits = 0;\n', replace: '' }],
-    caughtBy: testsIn(unit, 'the bound of a rate holds exactly in each minute'),
+    caughtBy: testsIn(unit, 'the bound of a rate L2: counts no permit of the minute before'),
   },
   {
     name: 'starts-take-what-reads-wait-for',

@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
     file: commits,
     edits: [
       {
-        find: 'const write = () => deps.store.log.commitEnding(runId, commit, inboxCount, outcome); if (!(await decide(pass, write, events))) return false; effects.abandonSteps(); await finishRun(deps, runId, limits); return true;',
+        find: 'const write = () => deps.store.log.commitEnding(runId, commit, inboxCount, outcome); if (!(await decide(pass, write, events))) return false; noteCommitted(deps, run.head, commit, pass.options.trace); effects.abandonSteps(); await finishRun(deps, runId, limits); return true;',
         replace: `await Promise.all([...run.state.openTokens.keys()].map((waitId) => deps.store.tokens.close(runId, waitId, { writerId: deps.random.hex(16), atMs, outcome: 'run_ended' })));`,
       },
     ],
@@ -273,7 +273,7 @@ export const mutants: readonly Mutant[] = [
     name: 'results-not-kept',
     rule: 'what steps ended with is committed although the end was refused',
     file: commits,
-    edits: [{ find: 'if (!committed) effects.takeBack(events.filter((event) => !run.isOnItem(event)));', replace: '' }],
+    edits: [{ find: 'effects.takeBack(events.filter((event) => !run.isOnItem(event)));', replace: '' }],
     caughtBy: rules('ending', 'results kept'),
   },
   {

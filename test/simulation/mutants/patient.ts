@@ -122,7 +122,7 @@ export const patientMutants: readonly Mutant[] = [
     file: callServer,
     edits: [
       {
-        find: '...defined({ untilMs: start.callUntilMs }),',
+        find: 'untilMs: start.callUntilMs,',
         replace: '',
       },
     ],

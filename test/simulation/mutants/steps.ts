@@ -282,7 +282,7 @@ export const stepsMutants: readonly Mutant[] = [
     name: 'long-attempt-claimed-too-late',
     rule: '... nor when its claim was slow',
     file: runLongStep,
-    edits: [{ find: "if (isPast(runEndsAtMs, deps.clock.nowMs())) return 'put off';", replace: '' }],
+    edits: [{ find: "if (isPast(run.deadlineAtMs, deps.clock.nowMs())) return 'put off';", replace: '' }],
     caughtBy: rules('long-step-attempts', 'attempt of a run whose deadline passes'),
   },
   {

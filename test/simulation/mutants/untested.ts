@@ -39,7 +39,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'poll-times-out-regardless',
     rule: 'a poll ends a wait only if its deadline is the one that was read',
     file: 'lib/operations/settle-in-time.ts',
-    edits: [{ find: `settlement, { kind: 'deadlineIs', deadlineAtMs }`, replace: 'settlement, {}' }],
+    edits: [{ find: `const guard = { kind: 'deadlineIs', deadlineAtMs } as const;`, replace: 'const guard = {};' }],
     caughtBy: rules('deadlines', 'timeout only at the deadline that was read'),
   },
   {

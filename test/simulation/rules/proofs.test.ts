@@ -7,7 +7,7 @@ import { verifyJwt } from '../../../lib/inbound/jwt.js';
 import { createTestDeps } from '../../../lib/testing/test-deps.js';
 import { takeProof } from '../../../lib/operations/requests/take-proof.js';
 import { defineApp } from '../../../lib/index.js';
-import type { JwtAuth } from '../../../lib/workflow/jwt-auth.js';
+import type { JwtAuth } from '../../../lib/workflow/jwt-options.js';
 
 // Tokens of senders: one test for each rule, since a mutant of the engine lacks one rule.
 

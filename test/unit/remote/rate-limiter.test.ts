@@ -157,6 +157,16 @@ describe('the shares of starts and reads', () => {
 });
 
 describe('the bound of a rate', () => {
+  it('L2: counts no permit of the minute before', async () => {
+    const workers = new Workers(10);
+    const [first, second] = [workers.one(), workers.one()];
+    // The fourth lease brings one more than is used.
+    for (let n = 0; n < 4; n++) expect(await first.take('reads', fresh)).toBeUndefined();
+    await workers.pass(minuteMs);
+    for (let n = 0; n < 10; n++) expect(await second.take('reads', fresh)).toBeUndefined();
+    expect(await first.take('reads', fresh)).toBeDefined();
+  });
+
   it.each([1, 2, 3, 4])('holds exactly in each minute, over workers that come, go and die (seed %i)', async (seed) => {
     const random = seeded(seed);
     const perMinute = 1 + Math.floor(random() * 40);

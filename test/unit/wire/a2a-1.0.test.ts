@@ -526,7 +526,7 @@ describe('progress as a number', () => {
     ['the metadata of the task', working({ metadata: { progress: 7 } }), { progress: 7 }],
     ['none of them', working({ metadata: { progress: '7' } }), {}],
   ])('is read from %s', (_where, task, amounts) => {
-    const { progress, total } = readTask(task as never, handle) as { progress?: number; total?: number };
+    const { progress, total } = readTask(task, handle) as { progress?: number; total?: number };
     expect(JSON.parse(JSON.stringify({ progress, total }))).toEqual(amounts);
   });
 });
