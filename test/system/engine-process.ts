@@ -86,7 +86,9 @@ function killingWrites(table: Table, killSwitch: KillSwitch): Table {
  */
 function nameOf(write: Write): string {
   if (write.kind === 'put') return `put ${write.item.sk}`;
-  const [first = 'nothing'] = [...Object.keys(write.set ?? {}), ...(write.remove ?? [])];
+  const names = [...Object.keys(write.set ?? {}), ...(write.remove ?? [])];
+  // A settlement may record more, such as the last state of the task.
+  const [first = 'nothing'] = names.includes('settledAtMs') ? ['settledAtMs'] : names;
   return `update ${write.key.sk} ${first}`;
 }
 
