@@ -22,7 +22,7 @@ export async function addKey(
 ): Promise<NewKey> {
   const { name, tenant } = wanted;
   if (!keyName.test(name))
-    throw new EngineError('INPUT_INVALID', `the name of a key must be 1 to 64 of a-z, 0-9 and "-", got "${name}"`);
+    throw new EngineError('INPUT_INVALID', 'the name of a key must be 1 to 64 of a-z, 0-9 and "-"');
   if (tenant !== undefined && !tenantName.test(tenant))
     throw new EngineError('INPUT_INVALID', 'a tenant must be 1 to 64 letters, digits, ".", "_" or "-"');
   const { key, digest } = newText(deps, name);

@@ -209,7 +209,7 @@ describe.each([
   it('find a throw that is planted', async () => {
     const { problems } = await attack(openDoor, {
       seed,
-      count: 1_500,
+      count: 3_000,
       planted: { tokens: new BrokenKeys([{ keyId: 'k1', secret }]) },
     });
     expect(problems.length).toBeGreaterThan(0);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod';
 import { apiHandler } from '../../../lib/aws/api-handler.js';
 import { EngineError } from '../../../lib/base/errors.js';
@@ -84,7 +85,10 @@ export async function aScene(planted: Partial<Deps> = {}): Promise<Scene> {
     aws: { readParameter: () => Promise.reject(missing), readSecret: () => Promise.reject(missing) },
   });
   // Routes that wait for news give up when their time is over.
-  const delay = (delayMs: number) => Promise.resolve(void (world.clock.atMs += delayMs));
+  const delay = async (delayMs: number): Promise<void> => {
+    world.clock.atMs += delayMs;
+    await setImmediate();
+  };
   Object.assign(world.deps, { app, secrets, delay }, planted);
   const handler = apiHandler(() => world.deps, { managementTokens: () => [managementToken] });
   const start = async (workflow: string): Promise<string> => {

@@ -127,6 +127,7 @@ function pathOf(route: RouteName, { runId, token }: Subject): string {
     token,
     inputId: `${runId}.2`,
     server: 'reports',
+    pushToken: 'x',
     name: (name as Partial<Record<RouteName, string>>)[route] ?? 'what',
   };
   const path = routes[route].path.replaceAll(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? '');

@@ -9,9 +9,9 @@ describe('GET /remote-tasks', () => {
     const runId = await startedRun(client);
     const { status, body } = await client.ask('GET', '/remote-tasks');
     expect(status).toBe(200);
-    expect(body).toEqual({
-      tasks: [{ runId, waitId: '1', server: 'reports', taskId: 'task-1', state: 'open', sinceMs: 1_800_000_000_000 }],
-    });
+    const task = { state: 'working', stateSinceMs: 1_800_000_000_000, changedAtMs: 1_800_000_000_000 };
+    const place = { runId, waitId: '1', server: 'reports', taskId: 'task-1' };
+    expect(body).toEqual({ tasks: [{ ...place, state: 'open', sinceMs: 1_800_000_000_000, task }] });
     expect((await client.ask('GET', '/remote-tasks?server=archive')).body).toEqual({ tasks: [] });
     expect((await client.ask('GET', '/remote-tasks?orphaned=true')).body).toEqual({ tasks: [] });
   });

@@ -111,7 +111,8 @@ export function aWorld(more: readonly AnyWorkflow[] = [], servers: Readonly<Reco
       },
       digest: (text) => createHash('sha256').update(text).digest('hex'),
       drain: drainMicrotasks,
-      delay: async () => undefined,
+      // Over at once, but not before code that a turn waits for is loaded.
+      delay: () => new Promise((resolve) => setImmediate(resolve)),
       log,
     },
     dump: () => JSON.stringify([...memory.items()].map(sorted)),
