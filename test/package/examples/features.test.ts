@@ -1,3 +1,4 @@
+import type { Tracer } from '@opentelemetry/api';
 import { readdirSync } from 'node:fs';
 import { a2aAgent, defineApp, defineWorkflow, mcpServer } from 'outwait';
 import { createTestApp, scriptedServer, type ScriptedTask, signedDelivery } from 'outwait/testing';
@@ -11,6 +12,7 @@ import { quarterEnd } from '../../../examples/features/inputs.js';
 import { checkout } from '../../../examples/features/queries.js';
 import jobsApp, { exportRows } from '../../../examples/features/jobs.js';
 import { ticketHandler } from '../../../examples/features/lifecycle-events.js';
+import limitsApp, { book, index, letter } from '../../../examples/features/limits.js';
 import { fastestQuote } from '../../../examples/features/races.js';
 import { follow } from '../../../examples/features/remote-attach.js';
 import { monthEnd } from '../../../examples/features/remote-ends.js';
@@ -26,6 +28,7 @@ import { buildIndex } from '../../../examples/features/long-steps.js';
 import { twoQuotes } from '../../../examples/features/some.js';
 import { importRows } from '../../../examples/features/steps.js';
 import { payment } from '../../../examples/features/tokens.js';
+import { createTracing } from '../../../examples/features/tracing.js';
 import versionsApp, { appInMay, order as versionedOrder } from '../../../examples/features/versions.js';
 import { listRuns } from '../../../lib/operations/views/list-runs.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
@@ -294,6 +297,27 @@ describe('the examples of docs/workflows.md', () => {
     await app.settleDown();
     await app.settle(await app.tokenOf(runId, 'bank'), 'paid');
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'paid' });
+  });
+
+  example('limits', 'books in order, prints, and makes one index of many changes', async () => {
+    const app = createTestApp(limitsApp);
+    const order = { customer: 'acme', lines: ['gear'] };
+    const first = await app.start(book, order);
+    const second = await app.start(book, { ...order, lines: ['gear', 'belt'] });
+    expect(await app.runToEnd(second)).toEqual({ status: 'completed', result: 2 });
+    expect(await app.runToEnd(first)).toEqual({ status: 'completed', result: 1 });
+    expect(await app.runToEnd(await app.start(letter, order))).toEqual({ status: 'completed', result: 'to acme' });
+    const indexed = await app.start(index, order);
+    expect(await app.start(index, order)).toBe(indexed);
+    expect(await app.runToEnd(indexed)).toEqual({ status: 'completed', result: 'of acme' });
+  });
+
+  example('tracing', 'gives a provider that makes spans with the ids of the engine', async () => {
+    const idGenerator = { generateTraceId: () => 'a'.repeat(32), generateSpanId: () => 'b'.repeat(16) };
+    const { provider } = createTracing({ idGenerator });
+    const tracer = provider.getTracer('test') as Tracer;
+    const { traceId, spanId } = tracer.startSpan('a turn').spanContext();
+    expect([traceId, spanId]).toEqual(['a'.repeat(32), 'b'.repeat(16)]);
   });
 
   it('are all run here', () => {

@@ -295,6 +295,7 @@ const sender = 'CDK grants it to whoever sends to a queue; Lambda only sends';
 
 /** Grants that no test here uses, and why they are needed. */
 const unusedGrants: Readonly<Record<string, string>> = {
+  'ApiFunctionRole dynamodb:Query Table/index/tenant': 'no caller of this deployment has a tenant',
   'TurnFunctionRole sqs:ChangeMessageVisibility TurnQueue': consumer,
   'TurnFunctionRole sqs:GetQueueUrl TurnQueue': consumerByName,
   'PollFunctionRole sqs:ChangeMessageVisibility WorkQueue': consumer,

@@ -67,6 +67,13 @@ const oneOfEach: readonly HistoryEvent[] = [
   { type: 'ProgressReported', atMs: 13, progress: { done: 1 } },
   { type: 'RunPaused', atMs: 13, inboxId: 'pause-1', untilMs: 99 },
   { type: 'RunResumed', atMs: 13, inboxId: 'resume-1' },
+  {
+    type: 'RemoteTaskProgressed',
+    atMs: 6,
+    waitId: '4',
+    number: 1,
+    shown: { state: 'working', message: 'half', progress: 5, total: 10, atMs: 6 },
+  },
   { type: 'RemoteTaskStartAsked', atMs: 5, waitId: '3', attempt: 1, round: 1 },
   {
     type: 'RemoteQuestionAsked',
