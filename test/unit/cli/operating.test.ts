@@ -95,6 +95,10 @@ describe('a run that is talked to', () => {
       err: '',
     });
     await waitsFor(runId, /^waits for {2}external, approval, since \S+ \(wait 2\)$/m);
+    // The request of the wait is in the log before its token is there.
+    await eventually(async () => {
+      expect((await ask('waits', '--run', runId)).out).not.toBe('no waits\n');
+    });
     const waits = await ask('waits', '--run', runId);
     expect(waits.out).toMatch(/^RUN .*\n[0-9a-f]{32} {2}2 {5}external {2}approval {10}\S+Z\n$/);
     const listed = JSON.parse((await ask('waits', '--json')).out) as { waits: { runId: string; token: string }[] };
@@ -116,6 +120,9 @@ describe('a run that is talked to', () => {
     const runId = idIn(await ask('start', 'talks'));
     await ask('signal', runId, 'say');
     await waitsFor(runId, /\(wait 2\)/);
+    await eventually(async () => {
+      expect((await ask('waits', '--run', runId)).out).not.toBe('no waits\n');
+    });
     expect((await ask('settle', runId, '2', '--error', 'not today', '--json')).out).toBe('{"settled":true}\n');
     await waitsFor(runId, /^outcome {4}failed: .*not today/m);
   });
