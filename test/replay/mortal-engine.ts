@@ -1,3 +1,8 @@
+import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
+import { loadLimitedStart } from '../../lib/operations/requests/start-run.js';
+import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
+import { loadNextRun } from '../../lib/operations/turn/end-run.js';
+import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { createHash } from 'node:crypto';
 import type { App } from 'outwait';
 import type { ScriptedServer } from '../../lib/testing/scripted-server.js';
@@ -25,6 +30,9 @@ import { VirtualClock } from '../../lib/testing/virtual-clock.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { seeded } from '../simulation/random.js';
 import { dying, processOf, type Around } from '../support/ports.js';
+
+// Loaded before the first turn: a turn that waits for code makes other calls than one that has it.
+await Promise.all([loadAnswerContent(), loadLimitedStart(), loadLostStart(), loadNextRun(), loadRareParts()]);
 
 export interface MortalEngineOptions {
   readonly app: App;
