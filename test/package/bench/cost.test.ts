@@ -38,7 +38,7 @@ describeWithDynoxide('the page about cost', () => {
       apiCalls: 2,
     });
     expect(counted.step).toMatchObject({ writeUnits: 1, turns: 0, polls: 0 });
-    expect(counted.poll).toMatchObject({ writeUnits: 2.16, readUnits: 1, turns: 0, polls: 1 });
+    expect(counted.poll).toMatchObject({ writeUnits: 2.19, readUnits: 0.99, turns: 0, polls: 0.99 });
     expect(counted.settlement).toMatchObject({ writeUnits: 6, turns: 1, httpRequests: 1 });
   });
 });
