@@ -204,6 +204,15 @@ describe('what is known of a remote task', () => {
     expect(await app.deps.store.tokens.read(runId, '1')).toEqual(before);
   });
 
+  it('has the number that a server tells of a task for which no run waits', async () => {
+    const { app } = await started(waiting, { supplier: aTask() });
+    const said = { state: 'paused', note: 'two to go', progress: 1, total: 3 };
+    const adopt = () => Promise.resolve({ kind: 'started', handle: {}, ...said });
+    Object.assign(app.deps, { transports: { get: () => ({ adopt }) } });
+    const shown = { kind: 'working', state: 'paused', message: 'two to go', progress: 1, total: 3 };
+    expect(await readRemoteTaskNow(app.deps, 'supplier', 'task-7')).toMatchObject(shown);
+  });
+
   it('is read also if no run waits for the task, and an unknown one is named in words', async () => {
     const supplier = aTask();
     const { app } = await started(waiting, { supplier });

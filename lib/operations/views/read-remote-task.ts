@@ -99,9 +99,11 @@ async function read(
     case undefined:
     case 'asked':
       return { kind: 'unreadable', error };
-    case 'started':
+    case 'started': {
       // A reply that shows no state says that the task runs.
-      return { kind: 'working', state: 'working', ...defined({ state: came.state, note: came.note }) };
+      const { state = 'working', note, progress, total } = came;
+      return { kind: 'working', state, ...defined({ note, progress, total }) };
+    }
     case 'ended':
       return { kind: 'ended', end: came.end };
     case 'refused':
