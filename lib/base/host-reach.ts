@@ -8,6 +8,11 @@ export function hostReach(hostname: string): 'loopback' | 'private' | 'public' {
   return privateHosts.some((pattern) => pattern.test(hostname)) ? 'private' : 'public';
 }
 
+/** Whether a host is this machine by its usual name or an address, as in a URL; other names for it are not known here. */
+export function isLocalhost(hostname: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
 const privateHosts: readonly RegExp[] = [
   // Names without a dot, and those that the public name system does not have.
   /^[a-z0-9-]+$/,

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { EngineError } from '../base/errors.js';
+import { isLocalhost } from '../base/host-reach.js';
 import type { Metrics, PlainMetricName } from '../base/metrics.js';
 
 /** Returns what `check` returns; if it throws, counts the request as refused and rethrows. */
@@ -52,7 +53,7 @@ export function requireLoopback(
 ): string | undefined {
   const host = `http://${headers.get('host') ?? ''}`;
   const own = URL.canParse(host) ? new URL(host) : undefined;
-  if (own === undefined || !isLoopback(own)) throw forbidden('the Host header must name this machine');
+  if (own === undefined || !isLocalhost(own.hostname)) throw forbidden('the Host header must name this machine');
   const origin = headers.get('origin');
   if (origin !== null && allowedOrigins.includes(origin)) return origin;
   // Images and scripts are requested without an Origin. `none`: the address was typed by a person.
@@ -60,10 +61,6 @@ export function requireLoopback(
   if ((origin !== null && origin !== own.origin) || (site !== 'none' && site !== 'same-origin'))
     throw forbidden('a page of another host or port may not send requests; --allow-origin allows one');
   return undefined;
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /** Returns true for a preflight: a browser asks what a page of another origin may send. */

@@ -8,7 +8,6 @@ import { knownTraceparent } from '../base/trace-context.js';
 import { awaitOutcome } from '../operations/views/await-outcome.js';
 import type { Deps } from '../operations/deps.js';
 import { explainRun } from '../operations/views/explain-run.js';
-import { pageHistory } from '../operations/views/page-history.js';
 import { listRuns } from '../operations/views/list-runs.js';
 import { showRun } from '../operations/views/show-run.js';
 import { requestControl } from '../operations/requests/control-run.js';
@@ -102,6 +101,7 @@ export async function why(deps: Deps, context: Context): Promise<Response> {
 
 export async function history(deps: Deps, context: Context): Promise<Response> {
   const runId = runIdIn(context);
+  const { pageHistory } = await import('../operations/views/page-history.js');
   return json(200, await pageHistory(deps, runId, defined(parseQuery(historyQuery, queryOf(context)))));
 }
 

@@ -3,6 +3,7 @@ import type { RunId } from '../base/ids.js';
 import type { RunHead } from '../history/records.js';
 import { chainOf } from './chain.js';
 import type { Deps } from './deps.js';
+import { digestOfName } from './digest-of-name.js';
 
 // Lanes: runs of one workflow that have the same concurrency key. At most one of them is under way.
 //
@@ -15,17 +16,14 @@ import type { Deps } from './deps.js';
 // L4  Among its end effects a run marks the run that waits for it as due, and wakes it. Its own markers are cleared
 //     afterwards.
 
-/**
- * Returns the key of a lane: a digest, since keys may hold data that readers of the table's keys must not see. Equal keys
- * of two tenants are different lanes; no name of a workflow has a space.
- */
+/** Returns the key of a lane. Equal concurrency keys of two tenants are different lanes. */
 export function laneOf(
   deps: Pick<Deps, 'digest'>,
   workflow: string,
   concurrencyKey: string,
   tenant: string | undefined,
 ): string {
-  return deps.digest(`${tenant === undefined ? '' : `tenant ${tenant}\n`}${workflow}\n${concurrencyKey}`);
+  return digestOfName(deps, { workflow, tenant }, concurrencyKey);
 }
 
 /**

@@ -56,7 +56,10 @@ export type TransactResult =
 /** Attributes of the key; both are texts. */
 export const tableKey = { partition: 'pk', sort: 'sk' } as const;
 
-/** The indexes are sparse: an item is in an index as long as it has both attributes. `tenant` lists what belongs to a tenant. */
+/**
+ * The indexes are sparse: an item is in an index as long as it has both attributes. `tenant` lists what belongs to a
+ * tenant.
+ */
 export const tableIndexes = {
   due: {
     partition: 'dueShard',

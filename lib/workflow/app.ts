@@ -1,6 +1,7 @@
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
+import { isList } from '../base/list.js';
 import type { Duration } from '../base/time.js';
 import { type AccessConfig, problemWithAccess } from './access.js';
 import { configName } from './config-name.js';
@@ -332,11 +333,6 @@ function toSchedules(
     names.add(name);
   }
   return schedules;
-}
-
-/** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
 }
 
 function invalid(message: string): EngineError {

@@ -9,8 +9,8 @@ export type WhenBusy = 'queue' | 'replace' | 'refuse';
 export type WhenExceeded = 'delay' | 'refuse';
 
 /**
- * Returns a key of a start, 1 to 255 bytes. Undefined: the start is not limited. Called with the input as the workflow
- * sees it; must depend on nothing else.
+ * Returns a key of a start, 1 to 255 bytes, or undefined if the start is not limited. Called with the input as the
+ * workflow sees it; must depend on nothing else.
  */
 export type KeyOf<Input> = (input: Input) => string | undefined;
 
@@ -61,11 +61,11 @@ export interface FlowControl<Input = unknown> {
   readonly debounce?: Debounce<Input>;
 }
 
-export const throttleLimitMax = 100;
+const throttleLimitMax = 100;
 const periodMinMs = 1_000;
 const periodMaxMs = 31 * 86_400_000;
 
-/** Checks the options, and returns those that are given. @throws EngineError `CONFIG_INVALID` */
+/** Checks the options. @throws EngineError `CONFIG_INVALID` */
 export function checkFlowControl<Input>(
   workflow: string,
   { concurrency, throttle, debounce }: FlowControl<Input>,

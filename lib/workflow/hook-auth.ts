@@ -1,3 +1,4 @@
+import { isList } from '../base/list.js';
 import type { JwtAuth } from './jwt-options.js';
 import { problemWithSource, type SecretSource } from './server-auth.js';
 
@@ -119,9 +120,4 @@ export function bearerWebhook(options: HookSecret): HookAuth {
 
 function authOf(scheme: SecretScheme, { secret }: HookSecret): HookAuth {
   return { scheme, secrets: isList(secret) ? secret : [secret] };
-}
-
-/** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */
-function isList<Entry>(value: Entry | readonly Entry[]): value is readonly Entry[] {
-  return Array.isArray(value);
 }

@@ -1,5 +1,7 @@
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
+import { isLocalhost } from '../base/host-reach.js';
+import { isList } from '../base/list.js';
 import { type Duration, durationToMs } from '../base/time.js';
 import type { HookAuth } from './hook-auth.js';
 import type { JwtAlgorithm, JwtOptions } from './jwt-options.js';
@@ -83,13 +85,7 @@ function isKeyAddress(value: unknown, allowPrivateAddresses: boolean): boolean {
   if (!isText(value) || !URL.canParse(value)) return false;
   const { protocol, hostname, username, password, hash } = new URL(value);
   if (username + password + hash !== '') return false;
-  const isHere = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
-  return protocol === 'https:' || (protocol === 'http:' && (allowPrivateAddresses || isHere));
-}
-
-/** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */
-function isList<Entry>(value: Entry | readonly Entry[]): value is readonly Entry[] {
-  return Array.isArray(value);
+  return protocol === 'https:' || (protocol === 'http:' && (allowPrivateAddresses || isLocalhost(hostname)));
 }
 
 function invalid(problem: string): EngineError {

@@ -1,6 +1,7 @@
 // Whom questions to people are sent to.
 
 import { EngineError } from '../base/errors.js';
+import { isList } from '../base/list.js';
 import { configName } from './config-name.js';
 import { problemWithSource, type SecretReference, type SecretSource } from './server-auth.js';
 
@@ -170,9 +171,4 @@ export function signingKeyOf(secret: string): string | undefined {
 function isHttpUrl(value: string): boolean {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   return url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
-}
-
-/** Narrows to a readonly list; `Array.isArray` would narrow to `any[]`. */
-function isList<Entry>(value: Entry | readonly Entry[]): value is readonly Entry[] {
-  return Array.isArray(value);
 }

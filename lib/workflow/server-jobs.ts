@@ -1,4 +1,5 @@
 import { pollHintMaxMs } from '../base/limits.js';
+import { isList } from '../base/list.js';
 import { durationToMs, type Duration } from '../base/time.js';
 
 /**
@@ -158,10 +159,6 @@ function isWord(value: unknown): boolean {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
 }
 
 function shown(value: unknown): string {

@@ -60,7 +60,7 @@ async function knownStart(deps: Deps, { keyedRunId, sentDigest }: KeyedStart): P
 
 interface Attempt {
   readonly start: AdmittedStart;
-  /** Undefined: the start is not debounced. */
+  /** Key of the debounce; undefined if the start is not debounced. */
   readonly key: string | undefined;
   readonly debounce: Debounce;
   readonly known: KeyedStart | undefined;

@@ -45,9 +45,9 @@ export type Received =
 /**
  * Verifies a delivery and does what the hook of the app says: starts a run, sends a signal, or nothing. A repeated
  * delivery starts no second run and sends no second signal.
- * @throws EngineError `UNAUTHORIZED`, the same for every reason, also for a hook that does not exist; `STORE_UNAVAILABLE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` (the body);
- * `RUN_NOT_FOUND` if the run of a signal is not there (yet); `INTERNAL` if the app's function fails, or what it returns
- * is refused
+ * @throws EngineError `UNAUTHORIZED`, the same for every reason, also for a hook that does not exist;
+ * `STORE_UNAVAILABLE`, `UNSUPPORTED_MEDIA_TYPE`, `INPUT_INVALID` (the body); `RUN_NOT_FOUND` if the run of a signal is
+ * not there (yet); `INTERNAL` if the app's function fails, or what it returns is refused
  */
 export async function receiveDelivery(deps: Deps, delivery: Delivery): Promise<Received> {
   const { hook: name, headers, body } = delivery;

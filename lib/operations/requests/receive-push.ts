@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { sha256 } from '../../inbound/signature.js';
+import { timingSafeEqual } from 'node:crypto';
 import { defined } from '../../base/defined.js';
 import { EngineError, isEngineError } from '../../base/errors.js';
 import { isJsonObject } from '../../base/json.js';
@@ -103,8 +104,7 @@ async function verifySender(
   }
   const verified = await verifyDelivery(deps, pushAuth, request, `the pushes of "${server}"`);
   if (!verified.coversBody) {
-    const bodyDigest = createHash('sha256').update(request.body).digest('hex');
-    await takeProof(deps, verified, `push ${runId}.${waitId} ${bodyDigest}`);
+    await takeProof(deps, verified, `push ${runId}.${waitId} ${sha256(request.body).toString('hex')}`);
   }
   return verified;
 }
@@ -115,10 +115,6 @@ function hasSecret({ headers }: InboundRequest, secret: string): boolean {
   const given = [headerOf(headers, 'x-a2a-notification-token'), headerOf(headers, 'a2a-notification-token'), bearer];
   // Digests have one length, and comparing them reveals nothing about the secret.
   return given.filter((text) => text !== undefined && timingSafeEqual(sha256(text), sha256(secret))).length > 0;
-}
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 /**

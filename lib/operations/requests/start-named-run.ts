@@ -6,6 +6,7 @@ import { checkName } from '../../base/name.js';
 import type { RunHead } from '../../history/records.js';
 import { chainOf } from '../chain.js';
 import type { Deps } from '../deps.js';
+import { digestOfName } from '../digest-of-name.js';
 import { runNotFound } from '../load-run.js';
 import { terminateReplaced } from './replaced-run.js';
 import { newHead, type StartedRun, type StartRequest } from './new-head.js';
@@ -101,10 +102,7 @@ function exists({ runId, status }: RunHead): EngineError {
   return new EngineError('RUN_EXISTS', `a run with this id is ${status}`, { details: { runId, status } });
 }
 
-/**
- * Returns the key of an id; equal ids of two tenants are different. A digest: ids may be long, and may hold data that
- * readers of the table's keys must not see. No name of a workflow has a space.
- */
-function nameKeyOf({ digest, caller }: Deps, workflow: string, id: string): string {
-  return digest(`${caller?.tenant === undefined ? '' : `tenant ${caller.tenant}\n`}${workflow}\n${id}`);
+/** Returns the key of an id. Equal ids of two tenants are different. */
+function nameKeyOf(deps: Deps, workflow: string, id: string): string {
+  return digestOfName(deps, { workflow, tenant: deps.caller?.tenant }, id);
 }

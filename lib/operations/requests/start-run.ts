@@ -69,8 +69,8 @@ export function checkNotDebounced({ app }: Pick<Deps, 'app'>, workflow: string):
 }
 
 /**
- * Puts the head of a run, with its place among others if its start is limited, and with a first signal. Returns the head that exists if it was
- * put before; `full`: more runs of the tenant are live than `liveMax` allows.
+ * Puts the head of a run, with its place among others if its start is limited, and with a first signal. Returns the head
+ * that exists if it was put before; `full`: more runs of the tenant are live than `liveMax` allows.
  */
 export async function createRun(
   deps: Deps,

@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { EngineError, isEngineError } from '../../base/errors.js';
+import { isList } from '../../base/list.js';
 import type { EpochMs } from '../../base/time.js';
 import { verifyJwt } from '../../inbound/jwt.js';
 import type { InboundRequest } from '../../inbound/request.js';
@@ -134,8 +135,4 @@ async function readSecrets(
     }),
   );
   return { secrets: values.filter((value) => value !== undefined), cause };
-}
-
-function isList(auth: HookAuth | readonly HookAuth[]): auth is readonly HookAuth[] {
-  return Array.isArray(auth);
 }

@@ -10,7 +10,8 @@ import { toInputViews, type QuestionView } from './question-view.js';
 const inputsReadInParallel = 10;
 
 /**
- * Lists open questions, oldest first; for a caller with a tenant, those of its tenant. Read from an index, so a question may still show just after it was answered.
+ * Lists open questions, oldest first; for a caller with a tenant, those of its tenant. Read from an index, so a question
+ * may still show just after it was answered.
  * `limit` 1 to 100; a page of large ones ends sooner and has a next one. Leaves out unreadable ones, with a warning.
  */
 export async function listQuestions(

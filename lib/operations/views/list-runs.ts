@@ -41,7 +41,8 @@ export interface RunList {
 }
 
 /**
- * Lists runs, newest first; for a caller with a tenant, those of its tenant. Read from an index, so a run that has just changed may show its former state.
+ * Lists runs, newest first; for a caller with a tenant, those of its tenant. Read from an index, so a run that has just
+ * changed may show its former state.
  * @throws EngineError `INPUT_INVALID` for a cursor that no page has returned
  */
 export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {

@@ -217,6 +217,7 @@ function none(error: StoredError): FoundInterface {
   return { kind: 'none', failure: notSent(error) };
 }
 
+/** Returns the interfaces of an agent: the one at a fixed URL, or those of its card. */
 export function interfacesOf(config: A2aAgentConfig, clock: Clock): AgentInterfaces {
   const { url, card, tenant } = config;
   if (url === undefined) return new CardInterfaces(config, card, clock);

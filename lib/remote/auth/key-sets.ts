@@ -1,5 +1,6 @@
 import { EngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
+import { isList } from '../../base/list.js';
 import type { Clock, EpochMs } from '../../base/time.js';
 import type { HttpClient } from '../http/http.js';
 import { jsonDocument } from './json-document.js';
@@ -118,10 +119,6 @@ function keySetIn(text: string): JsonObject | undefined {
       isJsonObject(key) && kinds.includes(key['kty']) && (key['use'] ?? 'sig') === 'sig' && key['d'] === undefined,
   );
   return usable.length === 0 ? undefined : { keys: usable };
-}
-
-function isList(value: unknown): value is JsonObject[] {
-  return Array.isArray(value);
 }
 
 function unread(problem: string): EngineError {

@@ -80,7 +80,8 @@ export class LimitedStarts {
 
   /**
    * Puts the head of a run with all that depends on it, or nothing: two starts that have read the same never both
-   * succeed. `moved`: something has changed since it was read. `full`: the tenant has as many live runs as it may have. A head that exists is returned.
+   * succeed. `moved`: something has changed since it was read. `full`: the tenant has as many live runs as it may have.
+   * A head that exists is returned.
    */
   async createRun(head: RunHead, writerId: string, place: StartPlace): Promise<'created' | 'moved' | 'full' | RunHead> {
     const { pointers, signal, throttle, known, liveMax } = place;
