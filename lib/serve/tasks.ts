@@ -1,0 +1,68 @@
+import type { JsonObject } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
+import type { ServedTask, TaskEvent, TaskMessage, TaskState } from './task/served-task.js';
+
+/** A message of a caller: it starts a task, answers the question of one, or is one more message to it. */
+export interface SendRequest {
+  readonly message: TaskMessage;
+  /** The skill that the endpoint or the message names. Default: the workflow of `serve.onMessage`. */
+  readonly skill?: string;
+  /** Arguments of the skill, if the message names one. */
+  readonly arguments?: JsonObject;
+  readonly taskId?: string;
+  readonly contextId?: string;
+  readonly metadata?: JsonObject;
+  /** Starts of one caller with the same key are one task. Default: each start makes a task. */
+  readonly key?: string;
+  /** The answer is refused unless the task has this generation: it names the question that its sender has seen. */
+  readonly ifGenerationMatch?: number;
+  /** W3C trace context of the caller. */
+  readonly traceparent?: string;
+}
+
+/** Which tasks of the caller to list, newest status first. */
+export interface ListRequest {
+  readonly skill?: string;
+  readonly contextId?: string;
+  readonly state?: TaskState;
+  readonly statusAfterMs?: EpochMs;
+  readonly pageSize: number;
+  readonly pageToken?: string;
+}
+
+export interface TaskPage {
+  readonly tasks: readonly ServedTask[];
+  readonly nextPageToken?: string;
+  readonly totalSize: number;
+}
+
+/** What a subscriber is sent: the task as it is, then each change after it, exactly once and in order. */
+export type Followed = { readonly kind: 'snapshot'; readonly task: ServedTask } | TaskEvent;
+
+/**
+ * The tasks of one caller, as doors use them. A task of another caller is not found, like one that does not exist.
+ * @throws EngineError `TASK_NOT_FOUND`; others as said of each
+ */
+export interface Tasks {
+  /**
+   * Takes a message. The task of the answer can be read from every replica.
+   * @throws EngineError `SKILL_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`, `KEY_REUSED`,
+   * `TASK_ENDED`, `QUESTION_CLOSED`, `TOO_MANY_REQUESTS` (retryAfterMs)
+   */
+  send(request: SendRequest): Promise<ServedTask>;
+  read(taskId: string): Promise<ServedTask>;
+  /** @throws EngineError `INPUT_INVALID` for a page token that is not one */
+  list(request: ListRequest): Promise<TaskPage>;
+  /** Requests the cancel, and waits up to 2 s for it. @throws EngineError `TASK_ENDED` unless it ended as canceled */
+  cancel(taskId: string): Promise<ServedTask>;
+  /** Waits until the task is final or asks its caller, at most until `untilMs`; then returns it as it is. */
+  waitFor(taskId: string, untilMs: EpochMs, signal?: AbortSignal): Promise<ServedTask>;
+  /**
+   * Follows a task to its end; ends early at the door's limit of time. `afterGeneration`: no snapshot, only what came
+   * after. @throws EngineError `TASK_ENDED` before the first event, if the task is final
+   */
+  follow(
+    taskId: string,
+    options: { readonly afterGeneration?: number; readonly signal: AbortSignal },
+  ): AsyncIterable<Followed>;
+}
