@@ -63,10 +63,13 @@ const mayImport = {
   ...useCases('steps', []),
   ...useCases('sweep', ['remote-task']),
   ...useCases('schedules', ['requests']),
-  ...useCases('turn', ['remote-task', 'requests', 'steps']),
+  ...useCases('serve', ['requests'], ['lib/serve/**']),
+  ...useCases('turn', ['remote-task', 'requests', 'steps', 'serve']),
   ...useCases('views', []),
 
   // Doors and wiring.
+  'lib/serve': ['lib/base', 'lib/serve/task'],
+  'lib/serve/task': ['lib/base', 'lib/history'],
   'lib/http': ['lib/base', 'lib/history', 'lib/workflow', 'lib/inbound', 'lib/topology', 'lib/operations/**'],
   'lib/process': ['lib/base', 'lib/operations/deps', 'lib/topology/env'],
   'lib/bundle': ['lib/base', 'lib/topology'],
