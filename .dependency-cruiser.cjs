@@ -66,6 +66,14 @@ const mayImport = {
   ...useCases('turn', ['remote-task', 'requests', 'steps']),
   ...useCases('views', []),
 
+  // Served workflows: what callers see, and the doors over it. The port `lib/serve/tasks` keeps them from the use cases.
+  'lib/serve/task': ['lib/base', 'lib/history'],
+  'lib/serve': ['lib/base', 'lib/serve/task'],
+  'lib/serve/a2a': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/serve', 'lib/serve/task'],
+    ...['lib/http/parse', 'lib/http/read-body'],
+  ],
+
   // Doors and wiring.
   'lib/http': ['lib/base', 'lib/history', 'lib/workflow', 'lib/inbound', 'lib/topology', 'lib/operations/**'],
   'lib/process': ['lib/base', 'lib/operations/deps', 'lib/topology/env'],

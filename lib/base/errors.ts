@@ -36,6 +36,11 @@ export const engineErrorCodes = [
   'START_THROTTLED',
   'TOKEN_INVALID',
   'KEY_REUSED',
+  'SKILL_NOT_FOUND',
+  'TASK_NOT_FOUND',
+  'TASK_ENDED',
+  'QUESTION_CLOSED',
+  'TOO_MANY_REQUESTS',
   // Configuration
   'CONFIG_INVALID',
   'SERVER_NOT_FOUND',

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
+import type { NewPushConfig } from './push-configs.js';
 import type { ServedTask, TaskEvent, TaskMessage, TaskState } from './task/served-task.js';
 
 /** A message of a caller: it starts a task, answers the question of one, or is one more message to it. */
@@ -16,6 +17,8 @@ export interface SendRequest {
   readonly key?: string;
   /** The answer is refused unless the task has this generation: it names the question that its sender has seen. */
   readonly ifGenerationMatch?: number;
+  /** Where news of the task are pushed to, from its start on. Given only where there are `PushConfigs`. */
+  readonly push?: NewPushConfig;
   /** W3C trace context of the caller. */
   readonly traceparent?: string;
 }
@@ -58,8 +61,9 @@ export interface Tasks {
   /** Waits until the task is final or asks its caller, at most until `untilMs`; then returns it as it is. */
   waitFor(taskId: string, untilMs: EpochMs, signal?: AbortSignal): Promise<ServedTask>;
   /**
-   * Follows a task to its end; ends early at the door's limit of time. `afterGeneration`: no snapshot, only what came
-   * after. @throws EngineError `TASK_ENDED` before the first event, if the task is final
+   * Follows a task to its end; ends early when `signal` aborts. `afterGeneration`: no snapshot, only what came after, also
+   * of a task that is final. @throws EngineError `TASK_ENDED` before the first event, if the task is final and there is
+   * nothing to send
    */
   follow(
     taskId: string,
