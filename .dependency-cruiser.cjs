@@ -67,6 +67,14 @@ const mayImport = {
   ...useCases('turn', ['remote-task', 'requests', 'steps', 'serve']),
   ...useCases('views', []),
 
+  // Served workflows: what callers see, and the doors over it. The port `lib/serve/tasks` keeps them from the use cases.
+  'lib/serve/task': ['lib/base', 'lib/history'],
+  'lib/serve': ['lib/base', 'lib/serve/task'],
+  'lib/serve/a2a': [
+    ...['lib/base', 'lib/history', 'lib/workflow', 'lib/serve', 'lib/serve/task'],
+    ...['lib/http/parse', 'lib/http/read-body'],
+  ],
+
   // Doors and wiring.
   'lib/serve': ['lib/base', 'lib/serve/task'],
   'lib/serve/task': ['lib/base', 'lib/history'],
@@ -77,6 +85,7 @@ const mayImport = {
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/bundle'],
     ...['lib/secrets', 'lib/store/**', 'lib/queue', 'lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http'],
     'lib/tracing',
+    'lib/serve/**',
   ],
   'lib/local': [
     ...['lib/base', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/store/**', 'lib/queue'],

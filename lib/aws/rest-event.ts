@@ -7,13 +7,18 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
  * Converts an event of a REST API, payload format 1.0, to a request. Its path is as it was sent, without the stage; its
- * URL has a made-up host, since the real one is in the header.
+ * host is that of the header, which the gateway has checked.
  * @throws EngineError `INPUT_INVALID` for a header that HTTP does not allow, `METHOD_NOT_ALLOWED`
  */
-export function toRequestOfRest(event: APIGatewayProxyEvent, signal?: AbortSignal): Request {
+export function toRequestOfRest(
+  event: APIGatewayProxyEvent,
+  { scheme, signal }: { readonly scheme: 'http' | 'https'; readonly signal: AbortSignal | undefined },
+): Request {
   const method = event.httpMethod.toUpperCase();
   if (!methods.includes(method)) throw new EngineError('METHOD_NOT_ALLOWED', 'no route accepts this method');
-  const url = new URL('https://outwait.invalid');
+  const host = event.multiValueHeaders['host']?.[0] ?? event.multiValueHeaders['Host']?.[0] ?? '';
+  const base = `${scheme}://${host}`;
+  const url = new URL(URL.canParse(base) ? new URL(base).origin : 'https://outwait.invalid');
   url.pathname = event.path;
   // Decoded by the gateway.
   for (const [name, values] of Object.entries(event.multiValueQueryStringParameters ?? {}))

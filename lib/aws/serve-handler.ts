@@ -55,7 +55,11 @@ function createRoutes(deps: Deps, options: ServeOptions) {
   });
   return async (event: APIGatewayProxyEvent, signal?: AbortSignal): Promise<Response> => {
     const { authorizer, identity } = event.requestContext;
-    return routes.fetch(toRequestOfRest(event, signal), { authorizer, sourceIp: identity.sourceIp } satisfies Arrival);
+    const scheme = options.loopbackOnly === true ? 'http' : 'https';
+    return routes.fetch(toRequestOfRest(event, { scheme, signal }), {
+      authorizer,
+      sourceIp: identity.sourceIp,
+    } satisfies Arrival);
   };
 }
 

@@ -40,6 +40,7 @@ export const engineErrorCodes = [
   'START_THROTTLED',
   'TOKEN_INVALID',
   'KEY_REUSED',
+  'TOO_MANY_REQUESTS',
   // Configuration
   'CONFIG_INVALID',
   'SERVER_NOT_FOUND',

@@ -139,25 +139,27 @@ function fields(given: object, checks: Readonly<Record<string, Check>>, path: st
 }
 
 /** Returns what is wrong with what is served, if anything. */
-export function problemWithServe(
-  serve: ServeConfig,
-  workflows: ReadonlyMap<string, AnyWorkflow>,
-): string | undefined {
+export function problemWithServe(serve: ServeConfig, workflows: ReadonlyMap<string, AnyWorkflow>): string | undefined {
   const { agent, skills = {}, onMessage, limits = {} } = serve as Partial<ServeConfig>;
-  if (!isJsonObject(agent) || !isJsonObject(skills)) return 'must have an agent, and skills by the name of the workflow';
+  if (!isJsonObject(agent) || !isJsonObject(skills))
+    return 'must have an agent, and skills by the name of the workflow';
   const { name, description } = agent as Partial<AgentConfig>;
   const problem =
     fields({ ...agent, name: name ?? '', description: description ?? '' }, agentFields, 'agent.') ??
     fields(limits, limitFields, 'limits.');
   if (problem !== undefined) return problem;
-  if (onMessage !== undefined && !workflows.has(onMessage)) return `onMessage names "${onMessage}", which is not a workflow`;
+  if (onMessage !== undefined && !workflows.has(onMessage))
+    return `onMessage names "${onMessage}", which is not a workflow`;
   if (Object.keys(skills).length === 0 && onMessage === undefined) return 'must have skills, or onMessage';
   for (const [skill, config] of Object.entries<SkillConfig>(skills as Record<string, SkillConfig>)) {
     const workflow = workflows.get(skill);
     if (workflow === undefined) return `skills names "${skill}", which is not a workflow`;
     const wrong =
-      fields({ ...config, description: (config as Partial<SkillConfig>).description ?? '' }, skillFields, `skills.${skill}.`) ??
-      problemWithInput(skill, workflow, onMessage);
+      fields(
+        { ...config, description: (config as Partial<SkillConfig>).description ?? '' },
+        skillFields,
+        `skills.${skill}.`,
+      ) ?? problemWithInput(skill, workflow, onMessage);
     if (wrong !== undefined) return wrong;
   }
   return undefined;

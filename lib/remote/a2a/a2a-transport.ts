@@ -1,3 +1,4 @@
+import { idempotentSendExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -36,7 +37,7 @@ import {
   unnameable,
 } from './classify.js';
 import { contextNotListed, findByMessage, hasNoLists, type TaskList } from './find-task.js';
-import { idempotentSendExtension, nowhere, originOf, type TaskOrigin } from './interface.js';
+import { nowhere, originOf, type TaskOrigin } from './interface.js';
 import { contextIdOf, messageIdOf } from './message-id.js';
 import type { A2aOperation, OutgoingMessage } from './operation.js';
 import { answerParts } from './question.js';

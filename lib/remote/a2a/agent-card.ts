@@ -1,9 +1,10 @@
 // Agent cards of 1.0 and 0.3, and of versions in between. Pure.
 
+import { idempotentSendExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes } from '../../base/limits.js';
-import { idempotentSendExtension, type A2aInterface, type A2aWire } from './interface.js';
+import type { A2aInterface, A2aWire } from './interface.js';
 
 /** Maximum number of interfaces of a card that are considered. */
 const agentInterfacesMax = 32;

@@ -29,9 +29,3 @@ export function originOf(server: string, { wire, binding, tenant }: A2aInterface
     ...defined({ binding: binding === 'JSONRPC' ? undefined : binding, tenant }),
   };
 }
-
-/**
- * Extension by which an agent says that it answers a repeated SendMessage, recognised by its `Idempotency-Key` header,
- * with the task it already has. Declared in the card, activated with each request.
- */
-export const idempotentSendExtension = 'https://outwait.dev/a2a/extensions/idempotent-send/v1';

@@ -1,0 +1,187 @@
+import { defined } from '../../base/defined.js';
+import { EngineError, hasCode } from '../../base/errors.js';
+import type { JsonObject } from '../../base/json.js';
+import type { Clock } from '../../base/time.js';
+import { isFinal, type TaskState } from '../task/served-task.js';
+import type { PushConfigs } from '../push-configs.js';
+import type { Followed, Tasks } from '../tasks.js';
+import type { A2aVersion } from './call.js';
+import { A2aError } from './errors.js';
+import { historyLengthDefault } from './limits.js';
+import type { Answer, ListOperation, Operation, SendOperation, StreamAnswer, StreamEvent } from './operation.js';
+
+/** What an operation is performed with: that of one caller. */
+export interface Visit {
+  readonly tasks: Tasks;
+  /** Missing where nothing is pushed. */
+  readonly pushConfigs?: PushConfigs | undefined;
+  /** The card with what only callers may know; missing if there is nothing of that kind. */
+  readonly extendedCard?: ((version: A2aVersion) => Promise<JsonObject>) | undefined;
+  readonly clock: Clock;
+  /** Longest wait of a blocking message. */
+  readonly blockMaxMs: number;
+  /** Aborts when the client has left, or the stream has reached its limit of time. */
+  readonly signal: AbortSignal;
+}
+
+/** Performs an operation. @throws EngineError as `Tasks` and `PushConfigs`; A2aError */
+export async function perform(operation: Operation, visit: Visit, version: A2aVersion): Promise<Answer> {
+  const { tasks } = visit;
+  switch (operation.kind) {
+    case 'send':
+      return send(operation, visit);
+    case 'get': {
+      const { taskId, historyLength } = operation;
+      return { kind: 'task', task: await tasks.read(taskId), historyLength, wasSent: false };
+    }
+    case 'list':
+      return list(operation, tasks);
+    case 'cancel': {
+      const task = await tasks.cancel(operation.taskId);
+      return { kind: 'task', task, historyLength: historyLengthDefault, wasSent: false };
+    }
+    case 'subscribe':
+      return operation.afterGeneration === undefined
+        ? streamFromNow(visit, { taskId: operation.taskId, endsOnQuestion: false, historyLength: historyLengthDefault })
+        : streamAfter(visit, operation.taskId, operation.afterGeneration);
+    case 'extended_card':
+      if (visit.extendedCard === undefined)
+        throw new A2aError('UNSUPPORTED_OPERATION', 'the agent has no extended card');
+      return { kind: 'card', card: await visit.extendedCard(version) };
+    case 'set_push':
+    case 'read_push':
+    case 'list_pushes':
+    case 'remove_push':
+      return ofPush(operation, pushConfigsOf(visit));
+  }
+}
+
+function pushConfigsOf({ pushConfigs }: Visit): PushConfigs {
+  if (pushConfigs !== undefined) return pushConfigs;
+  throw new A2aError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'the agent does not push news of its tasks');
+}
+
+type PushOperation = Extract<Operation, { kind: 'set_push' | 'read_push' | 'list_pushes' | 'remove_push' }>;
+
+async function ofPush(operation: PushOperation, configs: PushConfigs): Promise<Answer> {
+  const { taskId } = operation;
+  switch (operation.kind) {
+    case 'set_push':
+      return { kind: 'push', taskId, config: await configs.set(taskId, operation.config) };
+    case 'read_push':
+      return { kind: 'push', taskId, config: await configs.read(taskId, operation.id) };
+    case 'list_pushes': {
+      const { pageSize, pageToken } = operation;
+      return { kind: 'pushes', taskId, ...(await configs.list(taskId, { pageSize, ...defined({ pageToken }) })) };
+    }
+    case 'remove_push':
+      await configs.remove(taskId, operation.id);
+      return { kind: 'removed' };
+  }
+}
+
+async function list(asked: ListOperation, tasks: Tasks): Promise<Answer> {
+  return { kind: 'page', page: await tasks.list(asked.request), asked };
+}
+
+async function send({ request, until, historyLength }: SendOperation, visit: Visit): Promise<Answer> {
+  const { tasks, clock, blockMaxMs, signal } = visit;
+  if (request.push !== undefined) pushConfigsOf(visit);
+  const task = await tasks.send(request);
+  const { taskId } = task;
+  switch (until) {
+    case 'accepted':
+      return { kind: 'task', task, historyLength, wasSent: true };
+    case 'rests': {
+      const rested = await tasks.waitFor(taskId, clock.nowMs() + blockMaxMs, signal);
+      return { kind: 'task', task: rested, historyLength, wasSent: true };
+    }
+    case 'streamed':
+      try {
+        return await streamFromNow(visit, { taskId, endsOnQuestion: true, historyLength });
+      } catch (error) {
+        // The task has ended meanwhile, or was repeated by its key: the stream is the task alone.
+        if (!hasCode(error, 'TASK_ENDED')) throw error;
+        const ended = await tasks.read(taskId);
+        const { contextId } = ended;
+        const only = {
+          followed: { kind: 'snapshot', task: ended },
+          taskId,
+          contextId,
+          isLast: true,
+          historyLength,
+        } as const;
+        return { kind: 'stream', events: single(only) };
+      }
+  }
+}
+
+interface Streamed {
+  readonly taskId: string;
+  /** Whether the stream ends when the task asks its caller. */
+  readonly endsOnQuestion: boolean;
+  readonly historyLength: number;
+}
+
+/** Waits for the first event, so that a task without a stream is answered with an error instead of one. */
+async function streamFromNow(visit: Visit, streamed: Streamed): Promise<StreamAnswer> {
+  const { tasks, signal } = visit;
+  const source = tasks.follow(streamed.taskId, { signal });
+  const events = streamOf(source, streamed);
+  const first = await events.next();
+  return { kind: 'stream', events: first.done === true ? events : chained(first.value, events) };
+}
+
+/** Streams what came after an event, which may be nothing for long: so the task is read first, for its errors. */
+async function streamAfter({ tasks, signal }: Visit, taskId: string, afterGeneration: number): Promise<StreamAnswer> {
+  const { contextId, generation, status } = await tasks.read(taskId);
+  if (afterGeneration > generation)
+    throw new EngineError(
+      'INPUT_INVALID',
+      `the task has had ${generation} events, the last one seen is ${afterGeneration}`,
+    );
+  if (afterGeneration === generation && isFinal(status.state))
+    throw new EngineError('TASK_ENDED', 'the task is over, and its last event has been seen');
+  const source = tasks.follow(taskId, { afterGeneration, signal });
+  const streamed = { taskId, contextId, endsOnQuestion: false, historyLength: historyLengthDefault };
+  return { kind: 'stream', events: streamOf(source, streamed) };
+}
+
+async function* streamOf(
+  source: AsyncIterable<Followed>,
+  { taskId, endsOnQuestion, historyLength, ...known }: Streamed & { readonly contextId?: string },
+): AsyncGenerator<StreamEvent, undefined> {
+  let contextId = known.contextId ?? '';
+  for await (const followed of source) {
+    if (followed.kind === 'snapshot') ({ contextId } = followed.task);
+    const isLast = endsAfter(followed, endsOnQuestion);
+    yield { followed, taskId, contextId, isLast, historyLength };
+    if (isLast) return undefined;
+  }
+  return undefined;
+}
+
+function endsAfter(followed: Followed, endsOnQuestion: boolean): boolean {
+  const state: TaskState | undefined =
+    followed.kind === 'snapshot'
+      ? followed.task.status.state
+      : followed.kind === 'status'
+        ? followed.status.state
+        : undefined;
+  return state !== undefined && (isFinal(state) || (endsOnQuestion && state === 'input-required'));
+}
+
+async function* single<Value>(value: Value): AsyncGenerator<Value, undefined> {
+  yield value;
+  return undefined;
+}
+
+async function* chained<Value>(first: Value, rest: AsyncGenerator<Value, undefined>): AsyncGenerator<Value, undefined> {
+  try {
+    yield first;
+    return yield* rest;
+  } finally {
+    // The source of the events is told if the client leaves at the first one, too.
+    await rest.return(undefined);
+  }
+}
