@@ -15,8 +15,11 @@ const runsOfEach = 200;
  * Milliseconds between the starts of the other runs, so that this measures a run and not the throughput of the machine.
  */
 const eachMs = 20;
-/** Time before the measured runs, in which nothing is started. */
-const quietMs = 3_000;
+/**
+ * Runs that are made before the measured ones and not counted. They take the first collections of garbage, which copy
+ * what the patient starts before them have allocated: a cost of their arrival, not of their waiting.
+ */
+const unmeasuredRuns = 60;
 /** Time that the patient starts have to end before their engine is stopped. */
 const endMs = 1_000;
 const rounds = 10;
@@ -89,7 +92,7 @@ async function measure(outside: Outside, prompt: Prompt, beside: boolean): Promi
       const patient = { engine: engine.url, server: 'patient', count: runsOfEach, name: 'patient' };
       await outside.patient.start(patient);
     }
-    await delay(quietMs);
+    await outside.prompt.start({ ...run, count: unmeasuredRuns, name: 'unmeasured' });
     const first = await outside.patient.waiting();
     const cpuBefore = process.cpuUsage();
     const ended = collect(onAnswer, prompt === 'answer' ? runsOfEach : 0);

@@ -52,7 +52,7 @@ async function startRuns({ count, name, eachMs, ...where }: StartOrder): Promise
   calledAtMs.clear();
   const allCalled = new Promise<void>((resolve) => {
     whenCalled = () => {
-      if (calledAtMs.size === count) resolve();
+      if (keys.every((key) => calledAtMs.has(key))) resolve();
     };
   });
   const begunAtMs = new Map<string, number>();
