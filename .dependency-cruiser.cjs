@@ -81,7 +81,7 @@ const mayImport = {
   ],
   'lib/testing': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/process', 'lib/tokens', 'lib/store/**', 'lib/queue', 'lib/bus'],
-    ...['lib/remote/**', 'lib/operations/**'],
+    ...['lib/remote/**', 'lib/operations/**', 'lib/tracing'],
   ],
   'lib/cli/**': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/lint', 'lib/topology', 'lib/process', 'lib/sdk', 'lib/queue'],
