@@ -197,7 +197,10 @@ describe('people of a question (S2-20)', () => {
   });
 
   it.each([
-    [{ to: 'finanec' }, 'to of a question: people.receivers of the app has no "finanec"; known receivers: finance, cfo'],
+    [
+      { to: 'finanec' },
+      'to of a question: people.receivers of the app has no "finanec"; known receivers: finance, cfo',
+    ],
     [
       { to: 'finance', escalate: { after: { hours: 1 }, to: 'constructor' } },
       'escalate.to of a question: people.receivers of the app has no "constructor"; known receivers: finance, cfo',
