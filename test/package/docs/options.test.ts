@@ -52,7 +52,12 @@ test.each([
   ['Options of a step', 'option', optionsOf('lib/workflow/step-options.ts', 'StepOptions'), []],
   ['Signed tokens', 'option', optionsOf('lib/workflow/jwt-options.ts', 'JwtOptions'), []],
   ['Jobs as plain tools', 'option', optionsOf('lib/workflow/server-jobs.ts', 'ServerJob'), []],
-])('the reference has each option and no other: %s, %s', (heading, title, options, allowed) => {
-  const rows = rowsOf(heading, title);
-  expect(rows.filter((name) => !allowed.includes(name) || options.includes(name)).sort()).toEqual([...options].sort());
-});
+] as const)(
+  'the reference has each option and no other: %s, %s',
+  (heading, title, options: readonly string[], allowed: readonly string[]) => {
+    const rows = rowsOf(heading, title);
+    expect(rows.filter((name) => !allowed.includes(name) || options.includes(name)).sort()).toEqual(
+      [...options].sort(),
+    );
+  },
+);
