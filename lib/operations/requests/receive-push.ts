@@ -4,6 +4,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError, isEngineError } from '../../base/errors.js';
 import { isJsonObject } from '../../base/json.js';
 import { decodeUtf8 } from '../../base/body-text.js';
+import { knownTraceparent } from '../../base/trace-context.js';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { type PushedNews, readPush } from '../../inbound/a2a-push.js';
 import { headerOf, type InboundRequest } from '../../inbound/request.js';
@@ -59,7 +60,7 @@ export async function receivePush(deps: Deps, wait: PushedWait, request: Inbound
 async function takeNews(
   deps: Deps,
   wait: PushedWait,
-  { body, atMs }: InboundRequest,
+  { headers, body, atMs }: InboundRequest,
   verified: Verified | undefined,
 ): Promise<PushOutcome> {
   const news = newsIn(body, verified?.coversBody === true);
@@ -77,7 +78,9 @@ async function takeNews(
   const says = news === 'unread' ? 'other' : news.says;
   if (handle === undefined || says === 'working') return 'noted';
   const saidEnded = says === 'ended' ? true : undefined;
-  await pokeTask(deps, { kind: 'poll', runId, waitId, server, ...defined({ saidEnded }) });
+  // Only of a verified sender, and only for a link: the trace of the run stays that of its start.
+  const traceparent = knownTraceparent(headerOf(headers, 'traceparent'));
+  await pokeTask(deps, { kind: 'poll', runId, waitId, server, ...defined({ saidEnded, traceparent }) });
   return 'poked';
 }
 
