@@ -58,6 +58,9 @@ export async function pushLoad(load: PushLoad): Promise<Pushed> {
   try {
     const runs = await startRuns(engine, load.tasks);
     await until(() => agent.targets.length === load.tasks);
+    // From a first push on, reads are a minute apart, so that none of them can take the place of a push that is lost.
+    for (const target of agent.targets) await send(target, false);
+    await until(() => agent.tasksRead() === load.tasks);
     const sent = await pushAll(agent, load);
     return { ...sent, ...(await resultsOf(engine, runs, sent.endedAtMs)), readsOfEnded: agent.readsOfEnded() };
   } finally {

@@ -13,6 +13,8 @@ export interface PushingAgent {
   readonly origin: string;
   /** Where each task is pushed to, in the order of the starts. */
   readonly targets: PushTarget[];
+  /** Tasks that have been read. */
+  tasksRead(): number;
   /** Reads of tasks that have ended. */
   readsOfEnded(): number;
   end(taskId: string): void;
@@ -32,6 +34,7 @@ interface Rpc {
 export async function startPushingAgent(): Promise<PushingAgent> {
   const ended = new Set<string>();
   const targets: PushTarget[] = [];
+  const read = new Set<string>();
   let reads = 0;
   const taskOf = (id: string): object =>
     ended.has(id)
@@ -39,6 +42,7 @@ export async function startPushingAgent(): Promise<PushingAgent> {
       : { id, contextId: id, status: { state: 'TASK_STATE_WORKING' } };
   const answer = ({ method, params }: Rpc): object => {
     if (method !== 'SendMessage') {
+      read.add(params.id ?? '');
       if (method === 'GetTask' && ended.has(params.id ?? '')) reads++;
       return taskOf(params.id ?? '');
     }
@@ -60,6 +64,7 @@ export async function startPushingAgent(): Promise<PushingAgent> {
   return {
     origin,
     targets,
+    tasksRead: () => read.size,
     readsOfEnded: () => reads,
     end: (taskId) => void ended.add(taskId),
     close: () => close(server),
