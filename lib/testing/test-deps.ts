@@ -8,6 +8,7 @@ import type { Metrics } from '../base/metrics.js';
 import type { EpochMs } from '../base/time.js';
 import { MemoryBus } from '../bus/memory-bus.js';
 import type { Deps } from '../operations/deps.js';
+import type { Spans } from '../operations/spans.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { drainMicrotasks } from '../process/drain.js';
 import { system } from '../process/system.js';
@@ -66,6 +67,17 @@ export interface TestDeps {
   readonly changes: Changes;
 }
 
+/** @internal How tests of the engine hear the output of every test app. */
+export interface Listeners {
+  /** Returns a log that passes on to `log` what it hears. */
+  readonly log: (log: Log) => Log;
+  readonly metrics: (metrics?: Metrics) => Metrics;
+  readonly spans: Spans;
+}
+
+/** @internal Empty, unless the engine itself is tested. */
+export const listeners: Partial<Listeners> = {};
+
 const defaultStartMs = Date.UTC(2026, 0, 1);
 
 /**
@@ -78,9 +90,11 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
   const queues = createQueues(clock, changes);
   const seed = options.seed ?? 1;
   const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
-  const log = options.log ?? silentLog;
+  const given = options.log ?? silentLog;
+  const log = listeners.log?.(given) ?? given;
   const bus = options.bus === true ? new MemoryBus() : undefined;
   const messenger = new MemoryMessenger(clock);
+  const metrics = listeners.metrics?.(options.metrics) ?? options.metrics;
   const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
   const deps: Deps = {
     get app() {
@@ -99,7 +113,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
         clock,
         delay,
         log,
-        metrics: options.metrics,
+        metrics,
       },
     ),
     tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
@@ -109,7 +123,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     drain: drainMicrotasks,
     delay,
     log,
-    ...defined({ bus, metrics: options.metrics, spans: spansOf(options.tracing, log) }),
+    ...defined({ bus, metrics, spans: spansOf(options.tracing, log) ?? listeners.spans }),
     messenger: options.messenger ?? messenger,
     secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),

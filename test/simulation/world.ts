@@ -58,6 +58,7 @@ import type { HookConfig } from '../../lib/workflow/hook.js';
 import type { StepContext } from '../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
+import { heardMetrics } from '../support/outputs/heard.js';
 
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
 await Promise.all([
@@ -673,11 +674,11 @@ export class World {
     const warmRuns = this.#warmRuns[process.replica];
     const deps: Deps = {
       app: process.app,
-      metrics: {
+      metrics: heardMetrics({
         put: (name: MetricName) => {
           if (name === 'NewlyBlockedRuns') this.newlyBlocked[process.app === this.app ? 'app' : 'otherApp'] += 1;
         },
-      },
+      }),
       ...(warmRuns === undefined ? {} : { warmRuns }),
       store: new RunStore(new SealedTable(this.#tableOf(process)), {
         dueShards: options.dueShardsOf?.(process.name, this.seconds) ?? dueShardsMin,

@@ -160,13 +160,15 @@ describe('the examples of docs/workflows.md', () => {
   });
 
   example('hooks', 'starts a review for a pull request, and tells it how that was closed', async () => {
-    const app = createTestApp(hooksApp, { secrets: { GITHUB_SECRET: 'new', FORMER_GITHUB_SECRET: 'former' } });
+    const app = createTestApp(hooksApp, {
+      secrets: { GITHUB_SECRET: 'canary-new', FORMER_GITHUB_SECRET: 'canary-former' },
+    });
     const body = (action: string, merged: boolean) => ({ action, number: 7, pull_request: { merged } });
     expect(await app.deliver('opened', { body: body('edited', false) })).toEqual({ outcome: 'ignored' });
     const started = await app.deliver('opened', { body: body('opened', false) });
     expect(await app.deliver('opened', { body: body('opened', false) })).toEqual({ ...started, outcome: 'known' });
     const text = JSON.stringify(body('closed', true));
-    const delivery = signedDelivery('github', { secret: 'former', body: text, atMs: app.clock.nowMs() });
+    const delivery = signedDelivery('github', { secret: 'canary-former', body: text, atMs: app.clock.nowMs() });
     const signalled = await app.receive('closed', delivery);
     expect(signalled).toEqual({ ...started, outcome: 'signalled' });
     const runId = 'runId' in started ? started.runId : '';

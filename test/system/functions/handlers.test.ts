@@ -75,8 +75,8 @@ describe('the api function', () => {
   it('asks for the token that is configured and refuses everybody without one', async () => {
     const world = aWorld();
     const event = get;
-    const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer s3cret' } };
-    const configured = apiHandler(() => world.deps, { managementTokens: () => ['s3cret'] });
+    const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer canary-s3cret' } };
+    const configured = apiHandler(() => world.deps, { managementTokens: () => ['canary-s3cret'] });
     expect((await configured(event)).statusCode).toBe(401);
     expect((await configured(withToken)).statusCode).toBe(200);
     const forgotten = apiHandler(() => world.deps, { managementTokens: () => [] });

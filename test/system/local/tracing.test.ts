@@ -10,6 +10,7 @@ import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { eventually } from '../../support/eventually.js';
 import { agent, jsonRpc } from '../../unit/remote/a2a-agent.js';
 import { closeAll, type LoopbackServer, result, serve } from '../../unit/remote/loopback.js';
+import { heardLog } from '../../support/outputs/heard.js';
 
 afterEach(closeAll);
 
@@ -86,7 +87,7 @@ async function aServer({ withTask }: { readonly withTask: boolean }): Promise<Lo
 
 async function anEngine(app: App, log: Log = silentLog): Promise<LocalEngine> {
   const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32) }]);
-  return startLocalEngine({ app, table: new MemoryTable(), tokens, log, port: 0 });
+  return startLocalEngine({ app, table: new MemoryTable(), tokens, log: heardLog(log), port: 0 });
 }
 
 /** Runs `outer` to its end, and returns its id when all invocations have ended. */

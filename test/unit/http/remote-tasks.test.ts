@@ -19,12 +19,12 @@ describe('GET /remote-tasks', () => {
   });
 
   it('needs the management token (GB-32)', async () => {
-    const client = aClient(undefined, { managementTokens: () => ['secret'] });
+    const client = aClient(undefined, { managementTokens: () => ['canary-secret'] });
     for (const path of ['/remote-tasks', '/remote-tasks?orphaned=true'])
       expect((await client.ask('GET', path)).status).toBe(401);
     const paths = [`/runs/${someId}/waits/1/cancel-remote`, `/runs/${someId}/waits/1/poll`];
     for (const path of paths) expect((await client.ask('POST', path)).status).toBe(401);
-    const headers = { authorization: 'Bearer secret' };
+    const headers = { authorization: 'Bearer canary-secret' };
     expect((await client.ask('GET', '/remote-tasks', { headers })).status).toBe(200);
   });
 

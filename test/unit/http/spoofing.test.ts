@@ -65,7 +65,7 @@ async function expectRefused(door: Door, request: Request): Promise<void> {
   expect([reply.status, reply.text, reply.headers['www-authenticate']]).toEqual([401, refused, 'Bearer']);
   expect(world.dump()).toBe(before);
   expect(world.queues.turn.receive(1)).toEqual([]);
-  expect(JSON.stringify(world.lines)).not.toMatch(/eyJ|relay-token|whsec|secret of/);
+  expect(JSON.stringify(world.lines)).not.toMatch(/eyJ|canary-relay-token|whsec|secret of/);
 }
 
 describe.each(doors)('through %s', (_, door) => {
@@ -98,7 +98,7 @@ describe.each(doors)('through %s', (_, door) => {
   });
 
   it.each<[string, string, (body: string) => Request['headers'], (body: string) => Request['headers']]>([
-    ['bearer', 'plain', () => bearer('relay-token'), () => bearer('token-of-another')],
+    ['bearer', 'plain', () => bearer('canary-relay-token'), () => bearer('canary-token-of-another')],
     [
       'a Stripe signature',
       'stripe',
