@@ -1,6 +1,8 @@
 import type { Dice } from './dice.js';
 import { drawDelivery, drawLimitedStart, drawLimits, type DeliveryRequest, type LimitedStart } from './limits.js';
-import { drawMoment, drawRequests, flowBound, type Case, type Entry } from './timetable.js';
+import { drawMoment, drawRequests } from './draw-entries.js';
+import { flowBound } from './program-bounds.js';
+import type { Case, Entry } from './timetable.js';
 
 /** Starts on `main` in a lane wait for one another, so only short ones are drawn. */
 export const laneBoundMax = 1_500;

@@ -1,7 +1,10 @@
+import { printEntry } from './print-entry.js';
 import { printLimits, smallerLimits } from './limits.js';
-import { print, smaller, type Flow } from './program.js';
+import { print } from './print-program.js';
+import type { Flow } from './program.js';
 import { runCase, type Ran } from './simulate-case.js';
-import { printEntry, type Case } from './timetable.js';
+import { smaller } from './smaller-program.js';
+import type { Case } from './timetable.js';
 
 export interface Shrunk {
   readonly case: Case;

@@ -26,14 +26,14 @@ import type { Input, Stage, Work } from './interpret.js';
 import { workflowsOf } from './workflows.js';
 import { repeat, startLimited } from './start-limited.js';
 import { drawMore, laneBoundMax } from './more.js';
+import { drawCase } from './draw-case.js';
+import { flowBound } from './program-bounds.js';
 import { noticeMs, Oracles } from './oracles.js';
 import { tools } from './program.js';
 import { hearingProblems } from './hearing.js';
 import { Tenants, tenantOf } from './tenants.js';
 import { Telling, type Told } from './telling.js';
 import {
-  drawCase,
-  flowBound,
   operationKinds,
   type Case,
   type Entry,
