@@ -5,6 +5,7 @@ import type { WhenBusy } from '../../../lib/workflow/flow-control.js';
 import type { World } from '../world.js';
 import { isEnded, short, type Book, type Chain } from './book.js';
 import type { Input } from './interpret.js';
+import type { Known } from './known.js';
 import type { LimitedStart } from './limits.js';
 import type { Case } from './timetable.js';
 
@@ -17,12 +18,6 @@ interface Answered {
   readonly isFirst: boolean;
   readonly begunAtMs: EpochMs;
   readonly atMs: EpochMs;
-}
-
-/** What these oracles learn from the others. */
-export interface Known {
-  readonly books: ReadonlyMap<string, Book>;
-  readonly skewMs: number;
 }
 
 /** Checks the promises about starts that are limited, and that each start acts once. */
@@ -40,9 +35,9 @@ export class StartOracles {
   readonly #slots = new Map<string, EpochMs[]>();
   readonly #answered: Answered[] = [];
 
-  constructor(world: World, given: Case, known: Known) {
-    this.#world = world;
-    this.#case = given;
+  constructor(known: Known) {
+    this.#world = known.world;
+    this.#case = known.given;
     this.#known = known;
   }
 
