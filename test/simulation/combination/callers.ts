@@ -16,6 +16,7 @@ import type { World } from '../world.js';
 import { short } from './book.js';
 import { send } from './deliveries.js';
 import type { Oracles } from './oracles.js';
+import { Relays } from './relays.js';
 import { startLimited } from './start-limited.js';
 import { tenantOf, type Tenants } from './tenants.js';
 import type { Case, Request } from './timetable.js';
@@ -44,9 +45,12 @@ export class Callers {
   readonly #world: World;
   readonly #oracles: Oracles;
   readonly #tenants: Tenants | undefined;
+  readonly #relays: Relays | undefined;
   #keys = 0;
 
   constructor({ given, world, oracles, tenants }: Scene) {
+    const { relays } = given.agent ?? {};
+    this.#relays = relays === undefined ? undefined : new Relays(oracles.known, relays);
     this.#case = given;
     this.#world = world;
     this.#oracles = oracles;
@@ -76,7 +80,7 @@ export class Callers {
 
   /** Returns the dependencies of who makes a request: one of a tenant, except for the senders of deliveries. */
   depsOf(request: Request, given: Deps): Deps {
-    if (this.#tenants === undefined || request.what === 'deliver') return given;
+    if (this.#tenants === undefined || request.what === 'deliver' || request.what === 'relay') return given;
     return this.#tenants.asCaller(given, request.what === 'startLimited' ? request.key : undefined);
   }
 
@@ -178,6 +182,11 @@ export class Callers {
       case 'settle':
         await this.#settle(deps, request.pick);
         return;
+      case 'relay': {
+        const wait = this.#pickWait(request.pick, (item) => item['server'] !== undefined);
+        if (wait !== undefined) await this.#relays?.settle(deps, wait, request.by);
+        return;
+      }
       case 'heartbeat':
         await this.#heartbeat(deps, request.pick, request.by);
         return;
@@ -217,7 +226,10 @@ export class Callers {
   }
 
   async #settle(deps: Deps, pick: number): Promise<void> {
-    const wait = this.#pickWait(pick, (item) => item['form'] === undefined);
+    const { relays } = this.#case.agent ?? {};
+    const fits = (item: Record<string, unknown>): boolean =>
+      item['form'] === undefined && (relays === undefined || item['server'] === undefined);
+    const wait = this.#pickWait(pick, fits);
     if (wait === undefined) return;
     const { runId, waitId } = wait;
     const clockMs = deps.clock.nowMs();

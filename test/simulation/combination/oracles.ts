@@ -13,7 +13,9 @@ import { isEnded, isForced, isTimeout, short, type Accepted, type Book, type Cha
 import { DeliveryOracles } from './deliveries.js';
 import { EndedOracles } from './ended-oracles.js';
 import { noticeMs, wasTroubled, type Known } from './known.js';
+import { PushingAgent } from './pushing-agent.js';
 import { ScheduleOracles } from './schedule-oracles.js';
+import { ServerLimitOracles } from './server-limit-oracles.js';
 import { StartOracles } from './start-oracles.js';
 import { TaskOracles } from './task-oracles.js';
 import type { Case } from './timetable.js';
@@ -33,8 +35,13 @@ export class Oracles {
   readonly tasks: TaskOracles;
   readonly waiting: WaitingOracles;
   readonly ended: EndedOracles;
+  /** Missing: the server does not push. */
+  readonly pushes: PushingAgent | undefined;
+  /** Missing: the server has no limits. */
+  readonly limits: ServerLimitOracles | undefined;
   readonly #schedules: ScheduleOracles;
-  readonly #known: Known;
+  /** What all oracles know. */
+  readonly known: Known;
   readonly #world: World;
   /** Inbox items of runs without a head. */
   readonly #seeded = new Map<string, Item[]>();
@@ -44,29 +51,33 @@ export class Oracles {
   constructor(world: World, given: Case, troubleUntilMs: (atMs: EpochMs) => EpochMs) {
     const skewMs = Math.max(0, ...given.skews.map(Math.abs)) * S;
     const known: Known = { world, given, books: new Map(), skewMs, troubleUntilMs };
-    this.#known = known;
+    this.known = known;
     this.#world = world;
     this.starts = new StartOracles(known);
     this.deliveries = new DeliveryOracles(world, this.starts, (runId) => this.lastOf(runId));
     this.#schedules = new ScheduleOracles(known);
     this.work = new WorkOracles(known, this.#schedules);
+    const { pushes, perMinute, concurrency } = given.agent ?? {};
+    this.pushes = pushes === undefined ? undefined : new PushingAgent(known, pushes);
+    const isLimited = perMinute !== undefined || concurrency !== undefined;
+    this.limits = isLimited ? new ServerLimitOracles(known, given.agent ?? {}) : undefined;
     this.tasks = new TaskOracles(known, this.work);
     this.waiting = new WaitingOracles(known, this.starts);
     this.ended = new EndedOracles(known, this.starts);
   }
 
   get books(): readonly Book[] {
-    return [...this.#known.books.values()];
+    return [...this.known.books.values()];
   }
 
   book(runId: string): Book | undefined {
-    return this.#known.books.get(runId);
+    return this.known.books.get(runId);
   }
 
   /** Returns the last existing run of the chain. */
   lastOf(runId: string): Book | undefined {
-    const chain = this.#known.books.get(runId)?.chain;
-    return chain === undefined ? undefined : this.#known.books.get(chain.runIds.at(-1)!);
+    const chain = this.known.books.get(runId)?.chain;
+    return chain === undefined ? undefined : this.known.books.get(chain.runIds.at(-1)!);
   }
 
   // ----- with each write -----
@@ -75,17 +86,20 @@ export class Oracles {
     const { pk, sk } = item;
     if (pk.startsWith('run#')) {
       const runId = pk.slice('run#'.length);
-      const old = this.#known.books.get(runId)?.items.get(sk);
+      const old = this.known.books.get(runId)?.items.get(sk);
       if (sk === 'a') this.#onHead(runId, item, old);
-      const book = this.#known.books.get(runId);
+      const book = this.known.books.get(runId);
       if (book === undefined) {
         this.#seeded.set(runId, [...(this.#seeded.get(runId) ?? []), item]);
         return;
       }
       book.items.set(sk, item);
       if (sk.startsWith('h#')) this.#onCommit(book, item, old);
-      else if (sk.startsWith('t#')) this.tasks.onToken(book, toToken(item), old);
-      else if (sk.startsWith('i#') && old === undefined) this.#onInbox(book, toInbox(item));
+      else if (sk.startsWith('t#')) {
+        const token = toToken(item);
+        this.tasks.onToken(book, token, old);
+        if (token.settlement !== undefined && old?.['settledAtMs'] === undefined) this.pushes?.onSettled(token);
+      } else if (sk.startsWith('i#') && old === undefined) this.#onInbox(book, toInbox(item));
       return;
     }
     if (pk.startsWith('name#')) {
@@ -93,14 +107,16 @@ export class Oracles {
       chains.add(toRunName(item).runId);
       this.#named.set(pk, chains);
     }
+    if (pk.startsWith('throttle#')) this.starts.onThrottle(item);
+    if (pk.startsWith('server#')) this.limits?.onApplied(item);
     if (pk.startsWith('schedule#')) this.#schedules.onSchedule(pk, item);
   }
 
   #onHead(runId: string, item: Item, old: Item | undefined): void {
     const head = toHead(item);
-    const known = this.#known.books.get(runId);
+    const known = this.known.books.get(runId);
     if (known === undefined) {
-      const before = head.previousRunId === undefined ? undefined : this.#known.books.get(head.previousRunId);
+      const before = head.previousRunId === undefined ? undefined : this.known.books.get(head.previousRunId);
       const chain: Chain = before?.chain ?? {
         runIds: [],
         accepted: [],
@@ -128,7 +144,7 @@ export class Oracles {
         errors: new Map(),
       };
       chain.runIds.push(runId);
-      this.#known.books.set(runId, book);
+      this.known.books.set(runId, book);
       this.starts.onNewRun(book);
       return;
     }
@@ -179,7 +195,7 @@ export class Oracles {
       if (
         terminatedAtMs !== undefined &&
         world.nowMs > terminatedAtMs + noticeMs &&
-        !wasTroubled(this.#known, world.writer, terminatedAtMs)
+        !wasTroubled(this.known, world.writer, terminatedAtMs)
       )
         this.#fail('began-after-terminate', `run ${short(runId)} of a terminated chain`);
     }
@@ -221,7 +237,7 @@ export class Oracles {
       control.is === 'paused' &&
       book.startedAtMs !== undefined &&
       this.#world.nowMs > control.sinceMs + noticeMs &&
-      !wasTroubled(this.#known, this.#world.writer, control.sinceMs)
+      !wasTroubled(this.known, this.#world.writer, control.sinceMs)
     )
       this.#fail('ended-while-paused', `run ${short(runId)}: ${outcome.status}`);
   }
@@ -230,16 +246,16 @@ export class Oracles {
     const first = book.chain.runIds[0];
     for (const [name, runIds] of this.#named) {
       const chains = new Set(
-        [...runIds].map((runId) => this.#known.books.get(runId)?.chain).filter((one) => one !== undefined),
+        [...runIds].map((runId) => this.known.books.get(runId)?.chain).filter((one) => one !== undefined),
       );
       if (!chains.has(book.chain)) continue;
       for (const other of chains) {
         if (other === book.chain) continue;
-        const last = this.#known.books.get(other.runIds.at(-1)!);
+        const last = this.known.books.get(other.runIds.at(-1)!);
         const isUnderWay =
           last !== undefined &&
           (last.endedAtMs === undefined
-            ? other.runIds.some((runId) => this.#known.books.get(runId)?.startedAtMs !== undefined)
+            ? other.runIds.some((runId) => this.known.books.get(runId)?.startedAtMs !== undefined)
             : last.ending?.status === 'continued');
         if (isUnderWay)
           this.#fail(

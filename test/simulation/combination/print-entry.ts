@@ -21,6 +21,8 @@ export function printEntry(entry: Entry): string {
     case 'settle':
     case 'answer':
       return `${at}  ${entry.what} wait ${entry.pick}`;
+    case 'relay':
+      return `${at}  relay ${entry.by} settles wait ${entry.pick}`;
     case 'heartbeat':
       return `${at}  heartbeat of wait ${entry.pick} by ${entry.by} s`;
     case 'throttle':

@@ -4,6 +4,7 @@ import { requestControl } from '../../../lib/operations/requests/control-run.js'
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { recordsOf, replay } from '../oracles.js';
 import { World } from '../world.js';
+import { configOf, drawAgent } from './agent.js';
 import { isEnded, short, type Book } from './book.js';
 import { Callers } from './callers.js';
 import { CaseStage } from './case-stage.js';
@@ -34,7 +35,8 @@ export interface Ran {
 }
 
 export function caseOf(seed: number): Case {
-  return drawMore(drawCase(seed, new Dice(seed * 2_654_435 + 97)), new Dice(seed * 1_640_531 + 53));
+  const given = drawMore(drawCase(seed, new Dice(seed * 2_654_435 + 97)), new Dice(seed * 1_640_531 + 53));
+  return drawAgent(given, new Dice(seed * 1_013_904 + 29));
 }
 
 export async function runCase(given: Case): Promise<Ran> {
@@ -79,9 +81,11 @@ class Simulation {
       changes: true,
       dedupes: given.dedupes,
       finds: given.finds,
+      secret: hookSecret,
       ...(entries.some(({ what }) => what === 'deliver')
-        ? { hooks: hooksOf(workflows[limits === undefined ? 0 : 2]!), secret: hookSecret }
+        ? { hooks: hooksOf(workflows[limits === undefined ? 0 : 2]!) }
         : {}),
+      ...(given.agent === undefined ? {} : { agent: configOf(given.agent) }),
       ...(given.lists === undefined ? {} : { lists: given.lists }),
       ...(given.startsTake === undefined ? {} : { startsTakeS: given.startsTake }),
       missingForS: given.missingFor,
@@ -108,7 +112,12 @@ class Simulation {
             ],
       isGone: (item) => this.#troubles.isGone(item),
       indexFails: (partition, second) => this.#troubles.isUnreadable(partition, second),
-      direct: (tag, process, alternatives) => this.#troubles.fault(tag, process, alternatives),
+      direct: (tag, process, alternatives) => {
+        const fault = this.#troubles.fault(tag, process, alternatives);
+        this.#oracles.pushes?.onOperation(tag, process);
+        this.#oracles.limits?.onOperation(process, fault !== undefined);
+        return fault;
+      },
       ...(deploy === undefined
         ? {}
         : {
@@ -136,7 +145,12 @@ class Simulation {
         },
         onRemoteStart: (process, key) => {
           this.#oracles.work.onRemoteStart(process, key);
+          this.#oracles.limits?.onStart(key);
         },
+        onTask: (task, push) => this.#oracles.pushes?.onTask(task, push),
+        onForgotten: (taskId) => this.#oracles.pushes?.onForgotten(taskId),
+        onAdmitted: (process, purpose) => this.#oracles.limits?.onAdmitted(process, purpose),
+        onCalled: (...call) => this.#oracles.limits?.onCalled(...call),
       },
     });
     this.#world = world;
@@ -203,6 +217,7 @@ class Simulation {
     this.#oracles.waiting.checkInstant((book, waitIds) => suspects.push({ book, waitIds }));
     for (const { book, waitIds } of suspects) await this.#checkSuspects(book, waitIds);
     if (looks % 4 === 1) await this.#checkOpenWaits();
+    this.#oracles.limits?.checkStarved();
     await this.#tenants?.checkCounts();
   }
 
@@ -213,6 +228,8 @@ class Simulation {
     oracles.ended.checkOrder();
     oracles.tasks.checkTasks();
     oracles.starts.checkLastInputs();
+    oracles.starts.checkSlots();
+    oracles.pushes?.checkForgotten();
     await this.#checkKeys();
     if (!this.#case.cancelsFail && this.#case.missingFor === 0) oracles.ended.checkMarkersLeft();
     for (const book of oracles.books) {

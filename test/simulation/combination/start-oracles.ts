@@ -2,6 +2,8 @@ import type { EpochMs } from '../../../lib/base/time.js';
 import type { InboxRecord, RunHead } from '../../../lib/history/records.js';
 import type { StartedRun } from '../../../lib/operations/requests/start-run.js';
 import type { WhenBusy } from '../../../lib/workflow/flow-control.js';
+import { throttleFields } from '../../../lib/store/items/limited-start.js';
+import type { Item } from '../../../lib/store/table.js';
 import type { World } from '../world.js';
 import { isEnded, short, type Book, type Chain } from './book.js';
 import type { Input } from './interpret.js';
@@ -33,6 +35,8 @@ export class StartOracles {
   readonly #acted = new Set<string>();
   /** Instants at which a throttle lets runs begin, in the order of acceptance. */
   readonly #slots = new Map<string, EpochMs[]>();
+  /** The instants that each throttle has given away, as stored. */
+  readonly #stored = new Map<string, readonly EpochMs[]>();
   readonly #answered: Answered[] = [];
 
   constructor(known: Known) {
@@ -139,6 +143,10 @@ export class StartOracles {
     this.#slots.set(key, [...slots, slotMs]);
   }
 
+  onThrottle(item: Item): void {
+    this.#stored.set(item.pk, throttleFields.read(item).startsAtMs);
+  }
+
   #throttleKeyOf({ lane }: Input): string | undefined {
     return this.#case.limits?.throttle?.perLane === true ? lane : '';
   }
@@ -211,6 +219,18 @@ export class StartOracles {
   }
 
   // ----- at the end -----
+
+  /** Checks that each instant that a throttle has given away is that of a run, and the other way round. */
+  checkSlots(): void {
+    const given = [...this.#slots.values()].filter((slots) => slots.length > 0);
+    const taken = [...this.#stored.values()].map((slots) => slots.join());
+    const { limit = 0 } = this.#case.limits?.throttle ?? {};
+    for (const slots of taken)
+      if (!given.some((list) => list.slice(-limit).join() === slots))
+        this.#fail('slot-without-run', `a throttle has given away ${slots}`);
+    for (const list of given)
+      if (!taken.includes(list.slice(-limit).join())) this.#fail('run-without-slot', `${list.length} runs begin`);
+  }
 
   /** Checks that a run that several starts became has the input of the last of them. */
   checkLastInputs(): void {

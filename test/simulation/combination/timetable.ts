@@ -1,4 +1,5 @@
 import type { Deviation } from '../world.js';
+import type { Agent } from './agent.js';
 import type { DeliveryRequest, LimitedStart, Limits } from './limits.js';
 import type { Flow, SignalName } from './program.js';
 
@@ -23,6 +24,8 @@ export type Request =
   | { readonly what: 'burst'; readonly run: Which; readonly count: number }
   /** `pick`: which of the open waits. */
   | { readonly what: 'settle' | 'answer'; readonly pick: number }
+  /** Settles a wait for a remote task; `by`: with which proof. */
+  | { readonly what: 'relay'; readonly pick: number; readonly by: number }
   | { readonly what: 'heartbeat'; readonly pick: number; readonly by: number }
   | { readonly what: 'outcome' | 'query'; readonly run: Which }
   | LimitedStart
@@ -80,6 +83,8 @@ export const operationKinds = {
   start: /^start /,
   cancel: /^cancel /,
   read: /^(query|get|read) /,
+  /** The write of a start that is throttled, or waits in a lane. */
+  limited: /^transact a .*a=/,
 } as const;
 export type OperationKind = keyof typeof operationKinds;
 
@@ -117,6 +122,8 @@ export interface Case {
    */
   readonly startsTake?: number;
   readonly deploy?: Deploy;
+  /** Missing: the remote server is an MCP server without limits. */
+  readonly agent?: Agent;
   /** Missing: no starts are limited. */
   readonly limits?: Limits;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };

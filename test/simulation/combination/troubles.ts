@@ -86,7 +86,10 @@ export class Troubles {
     if (faults.at !== undefined && !faults.at.some((kind) => operationKinds[kind].test(tag))) return undefined;
     if (!this.#dice.chance(faults.rate) || process.startsWith('observer')) return undefined;
     if (faults.nth !== undefined && ++this.#possible !== faults.nth) return undefined;
-    const possible = alternatives.filter((deviation) => faults.of.includes(deviation));
+    // The guard of a server dies with its instance only.
+    const isFit = (one: Deviation): boolean => !process.startsWith('guard') || gentle.includes(one);
+    const all = alternatives.includes('crash') ? [...alternatives, 'crashAfter' as const] : alternatives;
+    const possible = all.filter((deviation) => faults.of.includes(deviation) && isFit(deviation));
     if (possible.length === 0) return undefined;
     const deviation = this.#dice.pick(possible);
     this.faults.push({ at, deviation });
@@ -194,6 +197,8 @@ function isNeeded(of: LostKind, { sk, dueAtMs }: Item, { state, head }: Book): b
       return sk.startsWith('h#') && Number(sk.slice(2)) <= head.dueSeq;
   }
 }
+
+const gentle: readonly Deviation[] = ['throttle', 'lostAck', 'lateApply', 'freeze3'];
 
 /** No caller waits for a moment after this. */
 export const momentsEndS = 250;
