@@ -281,6 +281,8 @@ export interface Observer {
   readonly onNotice?: (process: Process, id: string) => void;
   /** Called for each start that made a task, with what the server is to push to. */
   readonly onTask?: (task: RemoteTask, push: PushRegistration | undefined) => void;
+  /** Called when the server has answered a read with a task that goes on. */
+  readonly onRead?: (task: RemoteTask) => void;
   /** Called when the server has deleted the push registration of a task. */
   readonly onForgotten?: (taskId: string) => void;
   /** Called when the limits of the server let a call pass. */
@@ -1171,9 +1173,10 @@ export class World {
               return { kind: 'missing', error: storedError('REMOTE_TASK_FAILED', 'the server knows no such task') };
             const question = this.#questionOf(task);
             if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
-            return task.endsAtMs <= this.nowMs
-              ? { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } }
-              : { kind: 'working', ...this.#saidOf(task) };
+            if (task.endsAtMs <= this.nowMs)
+              return { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } };
+            this.#options.observer?.onRead?.(task);
+            return { kind: 'working', ...this.#saidOf(task) };
           },
         }),
       answer: (handle, { key }, answer, deliveryKey) =>

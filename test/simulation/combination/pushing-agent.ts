@@ -71,6 +71,17 @@ export class PushingAgent {
       at(task.endsAtMs + afterMs, { task, to, state: 'completed' });
   }
 
+  /** Ends some tasks just after they were read, and pushes that while the read is taken in. */
+  onRead(task: RemoteTask): void {
+    const to = this.#registered.get(task.taskId);
+    if (to === undefined || task.cancelled || !this.#dice.chance(0.15)) return;
+    const { world } = this.#known;
+    task.endsAtMs = world.nowMs + 1;
+    world.at(world.nowMs + this.#dice.pick([5, 25, 35, 45]), () => {
+      this.#push({ task, to, state: 'completed' });
+    });
+  }
+
   onForgotten(taskId: string): void {
     this.#forgotten.add(taskId);
   }

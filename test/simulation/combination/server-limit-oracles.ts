@@ -24,6 +24,8 @@ export class ServerLimitOracles {
   /** Ends of the calls that the server has not answered. */
   #underWay: EpochMs[] = [];
   readonly #started = new Set<string>();
+  /** Keys of the starts that processes make. */
+  readonly #asked = new Map<string, readonly string[]>();
 
   constructor(known: Known, limits: Pick<Agent, 'perMinute' | 'concurrency'>) {
     this.#known = known;
@@ -65,9 +67,12 @@ export class ServerLimitOracles {
     const { world, given } = this.#known;
     const unused = this.#unused.get(name) ?? 0;
     this.#unused.set(name, Math.max(0, unused - 1));
-    // A start whose task nobody waits for is repeated, to cancel it, without being admitted.
-    if (unused === 0 && (call === 'read' || world.lastFaultMs === 0))
-      this.#fail('called-unadmitted', `${call} by ${name}`);
+    if (unused === 0) {
+      // A start whose task nobody waits for is repeated, to cancel it, without being admitted.
+      const isRepeated = call === 'start' && this.#asked.get(name)?.some((key) => this.#isSettled(key)) === true;
+      if (!isRepeated) this.#fail('called-unadmitted', `${call} by ${name}`);
+      return;
+    }
     const { concurrency } = this.#limits;
     if (concurrency === undefined) return;
     this.#underWay = [...this.#underWay.filter((endMs) => endMs > world.nowMs), world.nowMs + takesMs];
@@ -77,8 +82,9 @@ export class ServerLimitOracles {
       this.#fail('too-many-at-once', `${count} calls under way, of ${concurrency}`);
   }
 
-  onStart(key: string): void {
+  onStart({ name }: Process, key: string): void {
     const { runId, waitId } = this.#known.world.callOf(key);
+    this.#asked.set(name, [...(this.#asked.get(name) ?? []), key]);
     this.#started.add(`${runId} ${waitId}`);
   }
 
@@ -92,6 +98,11 @@ export class ServerLimitOracles {
       if (book.chain.control.is !== 'running' || book.chain.control.sinceMs > world.nowMs - longestMs) continue;
       this.#fail('call-starved', `wait ${waitId} of run ${short(book.runId)}, ${(world.nowMs - sinceMs) / S} s`);
     }
+  }
+
+  #isSettled(key: string): boolean {
+    const { runId, waitId } = this.#known.world.callOf(key);
+    return this.#known.books.get(runId)?.items.get(`t#${waitId}`)?.['settledAtMs'] !== undefined;
   }
 
   #waitingIn(book: Book): readonly { readonly book: Book; readonly waitId: string; readonly sinceMs: EpochMs }[] {

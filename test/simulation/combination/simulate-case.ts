@@ -145,9 +145,10 @@ class Simulation {
         },
         onRemoteStart: (process, key) => {
           this.#oracles.work.onRemoteStart(process, key);
-          this.#oracles.limits?.onStart(key);
+          this.#oracles.limits?.onStart(process, key);
         },
         onTask: (task, push) => this.#oracles.pushes?.onTask(task, push),
+        onRead: (task) => this.#oracles.pushes?.onRead(task),
         onForgotten: (taskId) => this.#oracles.pushes?.onForgotten(taskId),
         onAdmitted: (process, purpose) => this.#oracles.limits?.onAdmitted(process, purpose),
         onCalled: (...call) => this.#oracles.limits?.onCalled(...call),
