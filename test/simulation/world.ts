@@ -1174,7 +1174,10 @@ export class World {
             const question = this.#questionOf(task);
             if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
             if (task.endsAtMs <= this.nowMs)
-              return { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } };
+              return {
+                kind: 'ended',
+                end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId },
+              };
             this.#options.observer?.onRead?.(task);
             return { kind: 'working', ...this.#saidOf(task) };
           },

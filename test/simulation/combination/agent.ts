@@ -19,7 +19,7 @@ export interface Agent {
 
 /** Makes the remote server of some cases an agent; relays then settle its tasks more often. */
 export function drawAgent(given: Case, dice: Dice): Case {
-  if (!/"kind":"remote"/.test(JSON.stringify([given.flows, given.limits])) || !dice.chance(0.5)) return given;
+  if (!JSON.stringify([given.flows, given.limits]).includes('"kind":"remote"') || !dice.chance(0.5)) return given;
   const proofs: readonly Proof[] = ['bearer', 'standardWebhooks', 'stripe'];
   const isPushing = dice.chance(0.75);
   const hasRelays = dice.chance(0.5);
