@@ -140,21 +140,9 @@ export class Callers {
         }
         return;
       }
-      case 'startOrSignal': {
-        const { key, name } = request;
-        const first = this.#world.tokens.keyedRunId('main', key, ...tenantOf(deps));
-        const before = oracles.lastOf(first);
-        const wasRunning = before?.head.status === 'running';
-        try {
-          const signal = { name, payload: this.#payload(name), key: `s${++this.#keys}` };
-          await startOrSignal(deps, { workflow: 'main', input: { round: 0 }, key, signal });
-        } catch (error) {
-          if (hasCode(error, 'RUN_ENDED') && wasRunning && oracles.lastOf(first)?.head.status === 'running')
-            this.#world.fail('start-or-signal-refused', `run ${short(before.runId)} of this key is running`);
-          throw error;
-        }
+      case 'startOrSignal':
+        await this.#startOrSignal(deps, request);
         return;
-      }
       case 'startLimited': {
         const begunAtMs = this.#world.nowMs;
         oracles.starts.onStarted(request, await startLimited(deps, request), begunAtMs);
@@ -204,21 +192,38 @@ export class Callers {
           this.#world.fail('reader-stopped', `awaitOutcome of run ${short(runId)} says that it is continued`);
         return;
       }
-      case 'query': {
-        const before = oracles.lastOf(runId);
-        const { result: answer } = await queryRun(deps, runId, 'round', undefined);
-        const isLive = before?.startedAtMs !== undefined && oracles.lastOf(runId) === before;
-        const round = (before?.head.input as { readonly round?: number } | undefined)?.round;
-        if (isLive && typeof answer === 'number' && answer < (round ?? 0))
-          this.#world.fail(
-            'reader-stopped-query',
-            `asked run ${short(runId)}: round ${answer}, it is in round ${round ?? 0}`,
-          );
+      case 'query':
+        await this.#query(deps, runId);
         return;
-      }
       case 'burst':
         return;
     }
+  }
+
+  async #startOrSignal(deps: Deps, { key, name }: Extract<Request, { what: 'startOrSignal' }>): Promise<void> {
+    const first = this.#world.tokens.keyedRunId('main', key, ...tenantOf(deps));
+    const before = this.#oracles.lastOf(first);
+    const wasRunning = before?.head.status === 'running';
+    try {
+      const signal = { name, payload: this.#payload(name), key: `s${++this.#keys}` };
+      await startOrSignal(deps, { workflow: 'main', input: { round: 0 }, key, signal });
+    } catch (error) {
+      if (hasCode(error, 'RUN_ENDED') && wasRunning && this.#oracles.lastOf(first)?.head.status === 'running')
+        this.#world.fail('start-or-signal-refused', `run ${short(before.runId)} of this key is running`);
+      throw error;
+    }
+  }
+
+  async #query(deps: Deps, runId: string): Promise<void> {
+    const before = this.#oracles.lastOf(runId);
+    const { result: answer } = await queryRun(deps, runId, 'round', undefined);
+    const isLive = before?.startedAtMs !== undefined && this.#oracles.lastOf(runId) === before;
+    const round = (before?.head.input as { readonly round?: number } | undefined)?.round;
+    if (isLive && typeof answer === 'number' && answer < (round ?? 0))
+      this.#world.fail(
+        'reader-stopped-query',
+        `asked run ${short(runId)}: round ${answer}, it is in round ${round ?? 0}`,
+      );
   }
 
   #payload(name: string): string {
