@@ -197,16 +197,14 @@ describe('functions', () => {
       OUTWAIT_START_QUEUE_URL: { Ref: 'OutwaitStartQueue44598559' },
       OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
     };
-    for (const name of ['Poll', 'Schedule']) {
-      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofAll });
-    }
-    // These start tasks, and tell their servers where to push.
-    const ofStarters = { ...ofAll, OUTWAIT_PUBLIC_URL: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] } };
-    for (const name of ['Turn', 'Step']) {
-      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofStarters });
+    expect(one('AWS::Lambda::Function', 'OutwaitScheduleFunction')['Environment']).toEqual({ Variables: ofAll });
+    // Turn and step tell servers where to push, poll tells people where to answer, api reads it in tokens of pushes.
+    const reached = { ...ofAll, OUTWAIT_PUBLIC_URL: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] } };
+    for (const name of ['Turn', 'Step', 'Poll']) {
+      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: reached });
     }
     expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toEqual({
-      Variables: { ...ofAll, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
+      Variables: { ...reached, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
     });
     expect(JSON.stringify(template.toJSON())).not.toMatch(/\{\{resolve:/);
   });
