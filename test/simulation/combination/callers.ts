@@ -94,7 +94,7 @@ export class Callers {
         return;
       }
       if (hasCode(error, 'START_THROTTLED')) {
-        starts.onThrottled(request.lane, begunAtMs);
+        starts.onThrottled({ ...request, tenant }, begunAtMs);
         return;
       }
       // The version without the workflows has no hooks either; and a clock that far ahead finds a signature too old.

@@ -130,9 +130,9 @@ export class StartOracles {
     }
   }
 
-  #takeSlot({ runId, startAtMs, createdAtMs, input }: RunHead): void {
+  #takeSlot({ runId, startAtMs, createdAtMs, input, tenant }: RunHead): void {
     const { throttle } = this.#case.limits ?? {};
-    const key = this.#throttleKeyOf(input as unknown as Input);
+    const key = this.#throttleKeyOf(input as unknown as Input, tenant);
     if (throttle === undefined || key === undefined) return;
     const slots = this.#slots.get(key) ?? [];
     const slotMs = startAtMs ?? createdAtMs;
@@ -147,8 +147,10 @@ export class StartOracles {
     this.#stored.set(item.pk, throttleFields.read(item).startsAtMs);
   }
 
-  #throttleKeyOf({ lane }: Input): string | undefined {
-    return this.#case.limits?.throttle?.perLane === true ? lane : '';
+  /** Returns the throttle of a start: each tenant has its own. Undefined if it is not throttled. */
+  #throttleKeyOf({ lane }: Input, tenant: string | undefined): string | undefined {
+    const key = this.#case.limits?.throttle?.perLane === true ? lane : '';
+    return key === undefined ? undefined : `${key} of ${tenant ?? 'none'}`;
   }
 
   /** Returns whether a newer run asks the runs of this chain to cancel, each of them anew. */
@@ -208,10 +210,13 @@ export class StartOracles {
   }
 
   /** Checks that a start is refused only if as many as allowed begin in the period. */
-  onThrottled(lane: string | undefined, begunAtMs: EpochMs): void {
+  onThrottled(
+    { lane, tenant }: Pick<LimitedStart, 'lane'> & { readonly tenant: string | undefined },
+    begunAtMs: EpochMs,
+  ): void {
     const { throttle } = this.#case.limits ?? {};
     if (throttle === undefined) return;
-    const key = this.#throttleKeyOf({ round: 0, ...(lane === undefined ? {} : { lane }) });
+    const key = this.#throttleKeyOf({ round: 0, ...(lane === undefined ? {} : { lane }) }, tenant);
     const sinceMs = begunAtMs - this.#known.skewMs - throttle.period * S;
     const inPeriod = (this.#slots.get(key ?? '') ?? []).filter((slotMs) => slotMs > sinceMs).length;
     if (throttle.whenExceeded !== 'refuse' || inPeriod < throttle.limit)
