@@ -187,6 +187,13 @@ export const pushesMutants: readonly Mutant[] = [
     caughtBy: rules('pushing', 'first push'),
   },
   {
+    name: 'push-registration-left',
+    rule: 'the registration of a task that was read to its end is deleted',
+    file: 'lib/operations/remote-task/poll-reply.ts',
+    edits: [{ find: "if (settled === 'settled') await forgetPush(deps, token);", replace: '' }],
+    caughtBy: rules('pushing', 'poke: it moves the next read to the backstop'),
+  },
+  {
     name: 'loopback-to-agents-elsewhere',
     rule: 'an agent elsewhere is given no address of this machine',
     file: push,
