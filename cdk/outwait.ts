@@ -96,8 +96,12 @@ export class Outwait extends Construct {
     this.domain = openHttpApi(this, api, this.#receiver('api'), props).domain;
     const runbook = props.runbook ?? 'docs/operations.md';
     const { table, functions } = this;
+    const { staleTasksAlarm } = props;
     this.alarms = [
-      ...createAlarms(this, alarmRules({ table, functions, deadLetters }), { topic: props.alarmsTopic, runbook }),
+      ...createAlarms(this, alarmRules({ table, functions, deadLetters, staleTasksAlarm }), {
+        topic: props.alarmsTopic,
+        runbook,
+      }),
       ...this.#rollOut(props.rollout, runbook),
     ];
     this.dashboard =

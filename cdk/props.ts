@@ -58,6 +58,11 @@ export interface OutwaitProps {
   readonly table?: ITableV2;
   /** Receives alarm and OK notifications, except for rollout alarms, which fail the deployment. Default: none. */
   readonly alarmsTopic?: ITopic;
+  /**
+   * Number of remote tasks without a change (metric `StaleTasks`) above which, for a quarter of an hour, an alarm
+   * goes off: a whole number of at least 0. Default: no such alarm, since long silent tasks are normal for some servers.
+   */
+  readonly staleTasksAlarm?: number;
   /** Retention of the logs of the functions and of the access log. Default: one month. */
   readonly logRetention?: RetentionDays;
   readonly functions?: Readonly<Partial<Record<FunctionName, OutwaitFunctionProps>>>;

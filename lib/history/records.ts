@@ -117,7 +117,10 @@ export interface DebouncedStart {
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
-export type StartFacts = Pick<RunHead, 'version' | 'id' | 'key' | 'tags' | 'parent' | 'previousRunId'>;
+export type StartFacts = Pick<
+  RunHead,
+  'version' | 'id' | 'key' | 'tags' | 'owner' | 'tenant' | 'parent' | 'previousRunId'
+>;
 
 /** Turns of a run in a row that threw in the same way. */
 export interface FailedTurns {
