@@ -146,7 +146,7 @@ function plant(
   const [shortest, longest] = takesMs;
   const each = Math.floor(waits / servers.length);
   for (const server of servers) {
-    // One generator per server: its tasks are the same whichever other servers there are.
+    // Gives each server a generator: its tasks are the same whichever other servers there are.
     const random = seededRandom(7 + names.indexOf(server));
     let planted = 0;
     const next = (): void => {
