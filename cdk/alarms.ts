@@ -74,7 +74,7 @@ function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
 }
 
 function deadLetterRules({ deadLetters }: AlarmParts): readonly AlarmRule[] {
-  return (['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
+  return (['Turn', 'Work', 'Step', 'Start', 'Slow', 'Sweep'] as const).map((name): AlarmRule => ({
     id: `${name}DeadLettersAlarm`,
     anchor: `${name.toLowerCase()}-dead-letters`,
     says: `Messages were moved to the ${name.toLowerCase()} dead-letter queue.`,

@@ -87,6 +87,7 @@ export class Outwait extends Construct {
     this.aliases = props.rollout === undefined ? undefined : createAliases(this.functions);
     this.#receive('turn', 'turn', props);
     this.#receive('work', 'poll', props);
+    this.#receive('slow', 'poll', props);
     this.#receive('step', 'step', props);
     this.#receive('start', 'step', props);
     this.#sweep();
@@ -142,6 +143,7 @@ export class Outwait extends Construct {
       [envNames.workQueueUrl]: this.queues.work.queueUrl,
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.startQueueUrl]: this.queues.start.queueUrl,
+      [envNames.slowQueueUrl]: this.queues.slow.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
       ...defined({
         [envNames.payloadKmsKey]: props.payloadKey?.keyArn,
