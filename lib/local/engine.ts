@@ -84,6 +84,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     work: queueTopology.work,
     step: queueTopology.step,
     start: queueTopology.start,
+    slow: queueTopology.slow,
     clock: system.clock,
     onChange: () => {
       for (const source of sources) source.wake();
@@ -166,13 +167,16 @@ function createSources({ lambda, queues, getDeps, log }: SourceParts): readonly 
       ...paceOf(queueTopology.turn),
       invoke: (event) => lambda.invoke('turn', (context) => turn(event, context)),
     }),
-    new EventSource({
-      ...shared,
-      name: 'work',
-      queue: queues.work,
-      ...paceOf(queueTopology.work),
-      invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
-    }),
+    ...(['work', 'slow'] as const).map(
+      (name) =>
+        new EventSource({
+          ...shared,
+          name,
+          queue: queues[name],
+          ...paceOf(queueTopology[name]),
+          invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
+        }),
+    ),
     new EventSource({
       ...shared,
       name: 'step',

@@ -323,7 +323,8 @@ function checkPush(field: string, config: A2aAgentConfig): void {
   const { push = 'auto' } = config;
   if (!(pushModes as readonly unknown[]).includes(push))
     throw invalid(`${field}.push must be ${pushModes.join(' or ')}, got ${JSON.stringify(push)}`);
-  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth);
+  // Tokens name the URL that the agent pushes to, unless the proof says otherwise.
+  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth, 'the push URL');
   if (problem !== undefined) throw invalid(`${field}.pushAuth: ${problem}`);
 }
 
