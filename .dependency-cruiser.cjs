@@ -63,7 +63,8 @@ const mayImport = {
   ...useCases('steps', []),
   ...useCases('sweep', ['remote-task']),
   ...useCases('schedules', ['requests']),
-  ...useCases('turn', ['remote-task', 'requests', 'steps']),
+  ...useCases('serve', ['requests'], ['lib/serve/**']),
+  ...useCases('turn', ['remote-task', 'requests', 'steps', 'serve']),
   ...useCases('views', []),
 
   // Served workflows: what callers see, and the doors over it. The port `lib/serve/tasks` keeps them from the use cases.

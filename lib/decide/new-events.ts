@@ -242,6 +242,8 @@ function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
       };
     case 'signal':
       return { type: 'SignalReceived', atMs, inboxId, name: item.name, ...by };
+    case 'message':
+      return { type: 'MessageReceived', atMs, inboxId, ...by, ...ofMessage(item) };
     case 'pause':
       return { type: 'RunPaused', atMs, inboxId, untilMs: atMs + pauseMaxMs, ...by };
     case 'resume':
@@ -249,6 +251,10 @@ function toEvent(item: InboxRecord, atMs: EpochMs): HistoryEvent {
     case 'retryNow':
       return { type: 'RetryNowRequested', atMs, inboxId, ...by };
   }
+}
+
+function ofMessage({ answers, carried }: Extract<InboxRecord, { kind: 'message' }>) {
+  return { ...defined({ answers }), ...(carried === true ? ({ carried } as const) : {}) };
 }
 
 /**

@@ -10,7 +10,7 @@
 
 import { defined } from '../base/defined.js';
 import type { EpochMs } from '../base/time.js';
-import type { AddressedQuestion, NoticeLine, Notices } from '../history/question.js';
+import { toCaller, type AddressedQuestion, type NoticeLine, type Notices } from '../history/question.js';
 import type { TokenRecord } from '../history/records.js';
 
 /** Most reminders of one addressee. */
@@ -34,7 +34,8 @@ export function noticesOf(
   asked: { readonly byDefault: string | undefined; readonly workflow: string; readonly atMs: EpochMs },
 ): Notices | undefined {
   const { byDefault, workflow, atMs } = asked;
-  const first = to ?? byDefault;
+  // The caller of a served task sees its questions in the task.
+  const first = to === toCaller ? undefined : (to ?? byDefault);
   const lines: NoticeLine[] = [];
   if (first !== undefined) lines.push({ to: first, ...fresh, dueAtMs: atMs });
   if (escalate !== undefined)

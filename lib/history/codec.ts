@@ -39,6 +39,8 @@ const knownTypes: Record<HistoryEvent['type'], true> = {
   ChildStarted: true,
   PatchRecorded: true,
   ProgressReported: true,
+  ArtifactUpdated: true,
+  MessageReceived: true,
   RunPaused: true,
   RunResumed: true,
   RetryNowRequested: true,

@@ -5,6 +5,7 @@ import type { EpochMs } from '../base/time.js';
 import type { At, ByCaller } from './at.js';
 import type { AddressedQuestion } from './question.js';
 import type { RemoteTaskEvent } from './remote-task-event.js';
+import type { Artifact } from './task-content.js';
 
 export type * from './at.js';
 export type * from './remote-task-event.js';
@@ -128,6 +129,24 @@ export type ChildStarted = At & { readonly type: 'ChildStarted'; readonly waitId
 /** The code may take a new path (`ctx.patched`), from now on always. */
 export type PatchRecorded = At & { readonly type: 'PatchRecorded'; readonly patchId: string };
 export type ProgressReported = At & { readonly type: 'ProgressReported'; readonly progress: JsonValue };
+/** The workflow has shown its caller an artifact of the task, or more of one. */
+export type ArtifactUpdated = At & {
+  readonly type: 'ArtifactUpdated';
+  readonly artifact: Artifact;
+  /** The parts are added to those of the artifact with the same id; otherwise they replace them. */
+  readonly append?: true;
+  readonly lastChunk?: true;
+};
+/** A message of the caller of a served task was received. It stays on the inbox item. */
+export type MessageReceived = At &
+  ByCaller & {
+    readonly type: 'MessageReceived';
+    readonly inboxId: string;
+    /** The wait of the question that it answers; otherwise the workflow reads it by `ctx.messages`. */
+    readonly answers?: WaitId;
+    /** An earlier run of the task had received it, and left it unread. */
+    readonly carried?: true;
+  };
 export type RunPaused = At &
   ByCaller & { readonly type: 'RunPaused'; readonly inboxId: string; readonly untilMs: EpochMs };
 export type RunResumed = At & ByCaller & { readonly type: 'RunResumed'; readonly inboxId?: string };
@@ -178,6 +197,8 @@ export type HistoryEvent =
   | ChildStarted
   | PatchRecorded
   | ProgressReported
+  | ArtifactUpdated
+  | MessageReceived
   | RunPaused
   | RunResumed
   | RetryNowRequested

@@ -6,11 +6,16 @@ export interface Question {
   readonly message: string;
   /** JSON Schema for accepted answers; regular expressions and references in it are not checked. Default: none. */
   readonly schema?: JsonObject;
+  /** What is asked for; `auth`: credentials. Default: an answer. */
+  readonly kind?: 'auth';
   /** A page for the person to open; shown, never fetched. */
   readonly url?: string;
   /** The remote server whose task asks the question. */
   readonly server?: string;
 }
+
+/** Addressee of a question to the caller of a served task. */
+export const toCaller = 'caller';
 
 /** A question as it is recorded: with whom it is for. */
 export interface AddressedQuestion extends Question {

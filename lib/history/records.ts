@@ -18,6 +18,7 @@ import type {
 import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
+import type { TaskMessage, TaskOfRun } from './task-content.js';
 import type { TaskTrail } from './task-trail.js';
 
 /** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
@@ -82,6 +83,8 @@ export interface RunHead extends Marker {
   readonly tenant?: string;
   /** Whether the run is counted among the live runs of its tenant, until it or the last run it continues as has ended. */
   readonly counted?: boolean;
+  /** The task as which the run is served, if it is. */
+  readonly task?: TaskOfRun;
   /** Number of accepted requests to the run. */
   readonly inboxCount: number;
   /** Commit from which the head's marker was computed. */
@@ -117,7 +120,10 @@ export interface DebouncedStart {
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
-export type StartFacts = Pick<RunHead, 'version' | 'id' | 'key' | 'tags' | 'parent' | 'previousRunId'>;
+export type StartFacts = Pick<
+  RunHead,
+  'version' | 'id' | 'key' | 'tags' | 'parent' | 'previousRunId' | 'owner' | 'tenant' | 'task'
+>;
 
 /** Turns of a run in a row that threw in the same way. */
 export interface FailedTurns {
@@ -254,7 +260,12 @@ export type StartedToken = TokenRecord & { readonly handle: RemoteTaskHandle; re
 export type InboxRequest =
   | { readonly kind: 'cancel' | 'terminate'; readonly reason?: string }
   | { readonly kind: 'pause' | 'resume' | 'retryNow' }
-  | { readonly kind: 'signal'; readonly name: string; readonly payload?: JsonValue };
+  | { readonly kind: 'signal'; readonly name: string; readonly payload?: JsonValue }
+  /**
+   * A message of the caller of a served task; `answers`: the wait of the question that it answers; `carried`:
+   * an earlier run of the task had received it.
+   */
+  | { readonly kind: 'message'; readonly payload: TaskMessage; readonly answers?: WaitId; readonly carried?: boolean };
 
 export type InboxRecord = Marker & {
   readonly runId: RunId;

@@ -6,6 +6,7 @@ import type { EpochMs } from '../base/time.js';
 import type { HistoryEvent, RunOutcome } from './event.js';
 import type { MayTimeOut, Open, OpenRemoteTask, OpenTokenWait, OpenWait } from './open-wait.js';
 import { questionIdOf } from './remote-question.js';
+import { messageSignal } from './task-content.js';
 
 export type * from './open-wait.js';
 
@@ -200,6 +201,11 @@ export class RunState {
         this.takenInbox.add(event.inboxId);
         this.unreadSignals.set(event.inboxId, { name: event.name, atMs: event.atMs });
         break;
+      case 'MessageReceived':
+        this.takenInbox.add(event.inboxId);
+        if (event.answers === undefined)
+          this.unreadSignals.set(event.inboxId, { name: messageSignal, atMs: event.atMs });
+        break;
       case 'SignalDelivered':
         this.open.delete(event.waitId);
         this.unreadSignals.delete(event.inboxId);
@@ -232,6 +238,8 @@ export class RunState {
         break;
       case 'ProgressReported':
         this.progress = event.progress;
+        break;
+      case 'ArtifactUpdated':
         break;
       case 'RunEnding':
         this.ending = event.outcome;

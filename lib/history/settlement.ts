@@ -30,8 +30,8 @@ export type TokenOutcome =
   | { readonly kind: 'abandoned' }
   | { readonly kind: 'run_ended' };
 
-/** Source of a settlement. `end`: the run ended, or no longer waits. */
-export type SettledBy = 'start' | 'poll' | 'relay' | 'operator' | 'child' | 'step' | 'timeout' | 'end';
+/** Source of a settlement. `caller`: the caller of a served task has answered its question. `end`: the run ended, or no longer waits. */
+export type SettledBy = 'start' | 'poll' | 'relay' | 'operator' | 'caller' | 'child' | 'step' | 'timeout' | 'end';
 
 /** How a wait ended. */
 export type OutcomeKind = 'completed' | 'failed' | 'timed_out' | 'abandoned' | 'run_ended';

@@ -1,4 +1,6 @@
 import type { WaitId } from '../base/ids.js';
+import { defined } from '../base/defined.js';
+import type { JsonValue } from '../base/json.js';
 import { withContext } from '../base/log.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
 import { Execution } from '../replay/execution.js';
@@ -31,7 +33,9 @@ export function openExecution(
     settlementOf: (waitId) => tokens.get(waitId)?.settlement?.outcome,
     signalOf: (inboxId) => {
       const item = inbox.get(inboxId);
-      return item?.kind === 'signal' ? item : undefined;
+      return item?.kind === 'signal' || item?.kind === 'message'
+        ? { ...defined({ payload: item.payload as JsonValue | undefined }) }
+        : undefined;
     },
     tokenOf: (waitId, keyId) => deps.tokens.settleToken({ runId, waitId }, keyId),
     patches: state.patches,

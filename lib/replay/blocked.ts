@@ -54,7 +54,7 @@ export function rulesUnknown(behaviors: number, known: number): StoredError {
 }
 
 /** Creates the error for a history that refers to a missing signal. */
-export function signalMissing({ inboxId, name }: SignalReceived): StoredError {
+export function signalMissing({ inboxId, name }: Pick<SignalReceived, 'inboxId' | 'name'>): StoredError {
   return unreadable(`the history refers to the signal ${inboxId} "${name}", which is not there`);
 }
 

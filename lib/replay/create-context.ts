@@ -6,6 +6,7 @@ import { remoteCalls } from './context/remote-calls.js';
 import { reports } from './context/reports.js';
 import { sagas } from './context/sagas.js';
 import { scopes } from './context/scopes.js';
+import { served } from './context/served.js';
 import { signals } from './context/signals.js';
 import { steps } from './context/steps.js';
 import { timers } from './context/timers.js';
@@ -21,13 +22,15 @@ const continueAsNewEvents = 10_000;
  * command exists, so the same code does the same on every replay.
  */
 export function createContext(host: ContextHost, scope: Scope): WorkflowContext {
+  const waitsForSignals = signals(host, scope);
   return {
     runId: host.runId,
     info: host.info,
     ...remoteCalls(host, scope),
     ...steps(host, scope),
     ...timers(host, scope),
-    ...signals(host, scope),
+    ...waitsForSignals,
+    ...served(host, waitsForSignals),
     ...tokens(host, scope),
     ...children(host, scope),
     ...branches(host, scope),

@@ -1,11 +1,17 @@
 import type { JsonValue } from '../base/json.js';
-import type { PatchRecorded, ProgressReported, SignalDelivered, WaitsClosed } from '../history/event.js';
+import type {
+  ArtifactUpdated,
+  PatchRecorded,
+  ProgressReported,
+  SignalDelivered,
+  WaitsClosed,
+} from '../history/event.js';
 import type { Position } from './position.js';
 import type { Signals } from './waits/signals.js';
 import type { Waits } from './waits/waits.js';
 
 /** Events that result from the code, besides its commands. */
-export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported;
+export type DerivedEvent = SignalDelivered | WaitsClosed | PatchRecorded | ProgressReported | ArtifactUpdated;
 
 interface Parts {
   readonly waits: Waits;
@@ -20,7 +26,7 @@ export class Derived {
   readonly #parts: Parts;
   /** Answers of `ctx.patched`; the first one for a patch stands. */
   readonly #patches = new Map<string, boolean>();
-  #reports: (PatchRecorded | ProgressReported)[] = [];
+  #reports: (PatchRecorded | ProgressReported | ArtifactUpdated)[] = [];
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -44,6 +50,11 @@ export class Derived {
   reportProgress(progress: JsonValue): void {
     const { isLive, nowMs } = this.#parts.position;
     if (isLive) this.#reports.push({ type: 'ProgressReported', atMs: nowMs, progress });
+  }
+
+  updateArtifact(update: Pick<ArtifactUpdated, 'artifact' | 'append' | 'lastChunk'>): void {
+    const { isLive, nowMs } = this.#parts.position;
+    if (isLive) this.#reports.push({ type: 'ArtifactUpdated', atMs: nowMs, ...update });
   }
 
   /** Removes and returns the events that result from the applied ones, for waits recorded up to `lastWaitId`. */

@@ -3,6 +3,7 @@ import type { WaitId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
 import type { HistoryEvent, RunOutcome, RunStarted, SignalReceived } from '../history/event.js';
 import type { TokenOutcome } from '../history/settlement.js';
+import { messageSignal } from '../history/task-content.js';
 import {
   closingMismatch,
   deliveryMismatch,
@@ -204,6 +205,8 @@ export class Execution {
         return this.#begin(event);
       case 'SignalReceived':
         return this.#receive(event);
+      case 'MessageReceived':
+        return event.answers === undefined ? this.#receive({ ...event, name: messageSignal }) : undefined;
       case 'SignalDelivered':
         if (!this.#position.isLive && !this.#signals.takeRecorded(event)) this.#blocked = deliveryMismatch(event);
         return;
@@ -247,6 +250,7 @@ export class Execution {
       case 'RemoteAnswerFailed':
       case 'PatchRecorded':
       case 'ProgressReported':
+      case 'ArtifactUpdated':
       case 'RunPaused':
       case 'RunResumed':
       case 'RetryNowRequested':
@@ -278,7 +282,7 @@ export class Execution {
     });
   }
 
-  async #receive(event: SignalReceived): Promise<void> {
+  async #receive(event: Pick<SignalReceived, 'inboxId' | 'name'>): Promise<void> {
     const { inboxId, name } = event;
     const { signalOf } = this.#options;
     const signal: { readonly payload?: JsonValue } | undefined = signalOf === undefined ? {} : signalOf(inboxId);

@@ -1,6 +1,7 @@
 import { lazy } from '../base/lazy.js';
 import { dueShardsMin } from '../base/limits.js';
 import type { CallerParts } from './parts/caller-parts.js';
+import type { ServedTasks } from './parts/served-tasks.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
@@ -44,6 +45,8 @@ export class RunStore {
   readonly names: Names;
   /** Credentials of callers, and what tenants ask for; loaded at the first call. */
   readonly callers: () => Promise<CallerParts>;
+  /** Writes of callers to served tasks; loaded at the first call. */
+  readonly servedTasks: () => Promise<ServedTasks>;
   /** Starts of workflows that limit them. */
   readonly limitedStarts: LimitedStarts;
   /** Runs that wait for one another. */
@@ -86,6 +89,7 @@ export class RunStore {
     this.headMarkers = new HeadMarkers(sharded);
     this.names = new Names(sharded);
     this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
+    this.servedTasks = lazy(async () => new (await import('./parts/served-tasks.js')).ServedTasks(sharded));
     this.limitedStarts = new LimitedStarts(sharded);
     this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);

@@ -5,7 +5,11 @@ import type { Question } from '../history/question.js';
 
 /** Whom a question is for. Whoever may answer questions may answer it, addressed or not. */
 export interface Addressing {
-  /** Who is told that the question waits: a name in `people.receivers` of the app. Default: `people.default`. */
+  /**
+   * Who is told that the question waits: a name in `people.receivers` of the app; or `caller`: the caller of a served
+   * task is asked, and its answers come by the task. In a run that is not served, `caller` is the default:
+   * `people.default`.
+   */
   readonly to?: string;
   /**
    * Time after which whoever was told is reminded, and again after it, at most 20 times each; at least a minute. Default:

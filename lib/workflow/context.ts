@@ -12,6 +12,7 @@ import type { MessageCall, CallOutcome, ServerName, ServerText, SkillCall, ToolC
 import type { FlowControl } from './flow-control.js';
 import type { RestartPolicy } from './restart-policy.js';
 import type { RunInfo } from './run-info.js';
+import type { ServedContext } from './served.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
 export type { RemoteOutcome, TypedOutcome } from './outcome.js';
@@ -149,7 +150,7 @@ export interface ScopeHandle {
  * The workflow's access to everything outside its own code. Every method that waits returns a plain promise, for use
  * with `Promise.all`, `race`, `any`, loops and try/finally.
  */
-export interface WorkflowContext {
+export interface WorkflowContext extends ServedContext {
   readonly runId: string;
   /** Facts that are fixed at the start of the run. */
   readonly info: RunInfo;

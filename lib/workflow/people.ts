@@ -2,6 +2,7 @@
 
 import { EngineError } from '../base/errors.js';
 import { isList } from '../base/list.js';
+import { toCaller } from '../history/question.js';
 import { configName } from './config-name.js';
 import { problemWithSource, type SecretReference, type SecretSource } from './server-auth.js';
 
@@ -138,6 +139,7 @@ export function toPeople(people: People | undefined): People | undefined {
   if (people === undefined) return undefined;
   const { receivers, default: byDefault, link } = people;
   for (const [name, receiver] of Object.entries(receivers)) {
+    if (name === toCaller) throw invalid(`people.receivers: "${name}" is the caller of a served task`);
     if (!configName.test(name))
       throw invalid(`people.receivers: "${name}" must be letters, digits, ".", "_" or "-", at most 64`);
     if (!['webhook', 'sns'].includes((receiver as Partial<Receiver> | undefined)?.kind ?? ''))

@@ -1,10 +1,12 @@
 import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import { canonicalJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { signalNameMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { InboxRecord } from '../../history/records.js';
+import { messageSignal } from '../../history/task-content.js';
 import type { Deps } from '../deps.js';
 import { admitSignal } from './tenant-admission.js';
 import { checkRunId, deliver, requestIdOf, type Accepted } from './inbox.js';
@@ -35,6 +37,8 @@ export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest)
 /** Creates the inbox item of a signal. */
 export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
   checkName(name, 'the name of a signal', { maxChars: signalNameMaxChars });
+  if (name === messageSignal)
+    throw new EngineError('INPUT_INVALID', `the name ${messageSignal} is for the messages of a caller of a served task`);
   checkJsonBytes('the payload of the signal is', jsonBytes(payload), signalMaxBytes);
   const atMs = deps.clock.nowMs();
   // The name is part of the id, so a key is unique per name and kind of request. The length separates name and key.

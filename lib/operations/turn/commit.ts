@@ -4,6 +4,7 @@ import { lifecycleEventsOf } from '../../history/lifecycle-event.js';
 import { isStoreFailure } from '../persist.js';
 import { afterEnd, finishRun } from './end-run.js';
 import { noteCommitted } from './note-committed.js';
+import { cancelled } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
 
 /** Thrown if the turn cannot record its work: the store did not take it while there was time. */
@@ -29,10 +30,11 @@ export async function commit(pass: PassContext, events: readonly HistoryEvent[])
 export async function commitEnd(
   pass: PassContext,
   events: readonly HistoryEvent[],
-  outcome: RunOutcome,
+  outcomeOfCode: RunOutcome,
 ): Promise<boolean> {
   const { deps, run, effects, limits } = pass;
   const { runId } = run.head;
+  const outcome = asServed(pass, events, outcomeOfCode);
   // Requests that this turn has seen: it may have read the inbox again after it read the head.
   const inboxCount = run.state.takenInbox.size + run.requests.length;
   const atMs = deps.clock.nowMs();
@@ -67,6 +69,16 @@ export async function commitEnd(
   deps.warmRuns?.noteEnded(runId);
   await afterEnd(deps, runId, limits);
   return true;
+}
+
+/**
+ * Returns the outcome of a run as its caller was told: a served task whose cancel is in the log, or in this commit, ends
+ * as cancelled, whatever its workflow returned.
+ */
+function asServed({ run }: PassContext, events: readonly HistoryEvent[], outcome: RunOutcome): RunOutcome {
+  if (run.head.task === undefined || outcome.status === 'terminated' || outcome.status === 'cancelled') return outcome;
+  const cancel = events.find((event) => event.type === 'CancelRequested');
+  return cancel === undefined && !run.state.cancelRequested ? outcome : cancelled(cancel ?? {});
 }
 
 /** Retries the write of a commit until the store takes or refuses it. @throws GaveUp */

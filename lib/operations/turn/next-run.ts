@@ -6,6 +6,7 @@ import { writesInParallel } from '../../base/limits.js';
 import { contextOfRun, toTraceparent } from '../../base/trace-context.js';
 import type { RunOutcome } from '../../history/event.js';
 import type { InboxRecord, RunHead, RunRecords } from '../../history/records.js';
+import type { TaskOfRun } from '../../history/task-content.js';
 import type { RunState } from '../../history/run-state.js';
 import { workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
@@ -21,7 +22,7 @@ import { whileThereIsTime } from './release-markers.js';
  */
 export async function startNextRun(
   deps: Deps,
-  { head, inbox }: RunRecords,
+  { head, inbox, commits }: RunRecords,
   { state, ending }: { readonly state: RunState; readonly ending: Extract<RunOutcome, { status: 'continued' }> },
   limits: TurnLimits,
 ): Promise<boolean> {
@@ -53,6 +54,7 @@ export async function startNextRun(
       owner: head.owner,
       tenant: head.tenant,
       counted: head.counted,
+      task: await taskOfNext(head, commits),
     }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),
     // The next run takes over the place of this one, which has seen that those before it had ended.
@@ -69,6 +71,14 @@ export async function startNextRun(
   return true;
 }
 
+/** Returns the task of the next run: the same one, as far as its caller has seen it. */
+async function taskOfNext(head: RunHead, commits: RunRecords['commits']): Promise<TaskOfRun | undefined> {
+  const { task, runId } = head;
+  if (task === undefined) return undefined;
+  const { generationAfter } = await import('../serve/generation.js');
+  return { ...task, firstRunId: task.firstRunId ?? runId, generation: generationAfter({ ...head, task }, commits) };
+}
+
 async function seedInbox(
   deps: Deps,
   runId: RunId,
@@ -82,7 +92,7 @@ async function seedInbox(
       : new Set((await deps.store.inbox.readKinds(runId)).map(({ inboxId }) => inboxId));
   const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
   return whileThereIsTime(limits, left, async ([position, item]) => {
-    await deps.store.inbox.seed({ ...item, runId, position });
+    await deps.store.inbox.seed({ ...(item.kind === 'message' ? { ...item, carried: true } : item), runId, position });
   });
 }
 

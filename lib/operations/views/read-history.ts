@@ -7,6 +7,7 @@ import type { HistoryEvent } from '../../history/event.js';
 import type { ParentWait, RunRecords } from '../../history/records.js';
 import { foldHistory } from '../../history/run-state.js';
 import type { Settlement } from '../../history/settlement.js';
+import type { TaskOfRun } from '../../history/task-content.js';
 import type { Deps } from '../deps.js';
 import { loadRun } from '../load-run.js';
 
@@ -26,6 +27,8 @@ export interface HistoryView {
   readonly owner?: string;
   readonly tenant?: string;
   readonly parent?: ParentWait;
+  /** The task as which the run is served. */
+  readonly task?: TaskOfRun;
   /** The run that continued as this one. */
   readonly previousRunId?: RunId;
   /** The run that this one has continued as. */
@@ -59,7 +62,7 @@ export async function readHistory(deps: Deps, runId: RunId): Promise<HistoryView
     version: head.version,
     ...defined({ input: head.input, id: head.id, key: head.key, tags: head.tags, parent: head.parent }),
     ...defined({ previousRunId: head.previousRunId, nextRunId: head.nextRunId }),
-    ...defined({ owner: head.owner, tenant: head.tenant }),
+    ...defined({ owner: head.owner, tenant: head.tenant, task: head.task }),
     seed: head.seed,
     events: exportEvents(records),
     ...defined({ uncommitted: handles.length === 0 || state.ending !== undefined ? undefined : handles }),
@@ -86,9 +89,9 @@ function referencesOf({
       const { by, caller, proof, atMs, outcome } = settlement;
       return { settlement: { by, ...defined({ caller }), atMs, outcome, ...defined({ proof }) } };
     }
-    if (event.type !== 'SignalReceived') return {};
-    const signal = signals.get(event.inboxId);
-    if (signal?.kind !== 'signal') return { isMissing: true };
-    return signal.payload === undefined ? {} : { payload: signal.payload };
+    if (event.type !== 'SignalReceived' && event.type !== 'MessageReceived') return {};
+    const item = signals.get(event.inboxId);
+    if (item?.kind !== 'signal' && item?.kind !== 'message') return { isMissing: true };
+    return item.payload === undefined ? {} : { payload: item.payload as JsonValue };
   };
 }

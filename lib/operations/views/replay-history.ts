@@ -40,7 +40,8 @@ export async function replayHistory(
   );
   const signals = new Map(
     history.events.flatMap((event) => {
-      if (event.type !== 'SignalReceived' || event.isMissing === true) return [];
+      const isSignal = event.type === 'SignalReceived' || event.type === 'MessageReceived';
+      if (!isSignal || event.isMissing === true) return [];
       return [[event.inboxId, event.payload === undefined ? {} : { payload: event.payload }] as const];
     }),
   );
@@ -59,7 +60,7 @@ export async function replayHistory(
     log: silentLog,
   });
   for (const event of events) await execution.apply(event);
-  return compare(execution, events);
+  return compare(execution, events, history);
 }
 
 /** Returns an error for a history of a newer format: a replay would skip what this version does not know. */
@@ -72,7 +73,7 @@ function unknownFormat({ format = 1, events }: HistoryView): StoredError | undef
   }
 }
 
-function compare({ status }: Execution, events: readonly HistoryEvent[]): ReplayedHistory {
+function compare({ status }: Execution, events: readonly HistoryEvent[], { task }: HistoryView): ReplayedHistory {
   if (status.kind === 'blocked') return { kind: 'differs', error: status.error };
   const recorded = events.find((event) => event.type === 'RunEnding')?.outcome;
   if (recorded === undefined) {
@@ -91,7 +92,9 @@ function compare({ status }: Execution, events: readonly HistoryEvent[]): Replay
     recorded.status === 'terminated' ||
     (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT') ||
     !events.some((event) => event.type === 'RunStarted');
-  if (isForced) return { kind: 'clean', outcome: recorded };
+  // A served task whose cancel was acknowledged.
+  const isOverruled = task !== undefined && recorded.status === 'cancelled';
+  if (isForced || isOverruled) return { kind: 'clean', outcome: recorded };
   const now = status.kind === 'ended' ? status.outcome : undefined;
   if (JSON.stringify(now) === JSON.stringify(recorded)) return { kind: 'clean', outcome: recorded };
   return {

@@ -1,7 +1,8 @@
 import { defined } from '../../base/defined.js';
 import { ExternalWaitFailed } from '../../base/errors.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
-import type { AddressedQuestion } from '../../history/question.js';
+import type { Duration } from '../../base/time.js';
+import { toCaller, type AddressedQuestion } from '../../history/question.js';
 import type { WorkflowContext } from '../../workflow/context.js';
 import type { Parsed, TokenOptions } from '../../workflow/external-wait.js';
 import type { AskOptions, AnswerSchema, TypedAskOptions } from '../../workflow/ask-options.js';
@@ -11,6 +12,9 @@ import { handled } from './handled.js';
 import { checkTurn, type ContextHost } from './host.js';
 import { toAddressing, toAnswer, toQuestion } from './input.js';
 import { parsed } from './parsed.js';
+
+/** Default timeout of a question to the caller: its task holds up the others of its context. */
+const callerTimeout: Duration = { hours: 24 };
 
 /** Creates `ctx.externalToken`, and `ctx.ask` and `ctx.promise`, which are built on tokens. */
 export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, 'externalToken' | 'ask' | 'promise'> {
@@ -29,10 +33,15 @@ export function tokens(host: ContextHost, scope: Scope): Pick<WorkflowContext, '
     }) as WorkflowContext['externalToken'],
 
     ask: handled(async (options: AskOptions | TypedAskOptions<unknown>) => {
-      const { timeout, name = 'question', schema, to, remindAfter, escalate, ...form } = options;
+      const { name = 'question', schema, to, remindAfter, escalate, timeout: given, ...form } = options;
+      const isForCaller = to === toCaller && host.start.task !== undefined;
+      const timeout = given ?? (isForCaller ? callerTimeout : undefined);
       const parser = isStandard(schema) ? schema : undefined;
       const written = { ...form, ...defined({ schema: isStandard(schema) ? writtenAs(schema) : schema }) };
-      const addressed = { ...toQuestion(written), ...toAddressing({ to, remindAfter, escalate }) };
+      const addressed = {
+        ...toQuestion(written),
+        ...toAddressing({ to: to === toCaller && !isForCaller ? undefined : to, remindAfter, escalate }),
+      };
       const token = { method: 'ask', options: { name, ...defined({ timeout }) }, form: addressed };
       const { outcome } = await issue(host, scope, token);
       const answer = toAnswer((await outcome).result);

@@ -1,49 +1,20 @@
 // What callers see of a served workflow: a task, in the words of A2A. MCP says the same with fewer states.
 
-import type { JsonObject, JsonValue } from '../../base/json.js';
+import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
+import type { Artifact, TaskMessage } from '../../history/task-content.js';
+
+export type * from '../../history/task-content.js';
 
 /** State of a served task. The last four are final: such a task never changes again. */
 export type TaskState =
   'submitted' | 'working' | 'input-required' | 'auth-required' | 'completed' | 'failed' | 'canceled' | 'rejected';
-
-/** Content of a message or an artifact. `raw` is base64. */
-export type Part = PartDetails &
-  (
-    | { readonly text: string }
-    | { readonly data: JsonValue }
-    | { readonly raw: string; readonly filename?: string }
-    | { readonly url: string; readonly filename?: string }
-  );
-
-interface PartDetails {
-  readonly mediaType?: string;
-  readonly metadata?: JsonObject;
-}
-
-/** A message of the caller (`user`) or of the workflow (`agent`). Its id is unique within the task. */
-export interface TaskMessage {
-  readonly messageId: string;
-  readonly role: 'user' | 'agent';
-  readonly parts: readonly Part[];
-  readonly metadata?: JsonObject;
-}
 
 export interface TaskStatus {
   readonly state: TaskState;
   readonly atMs: EpochMs;
   /** What the workflow says of it: its progress, its question, why it failed. */
   readonly message?: TaskMessage;
-}
-
-/** An output of the task. The last one of a completed task, `result`, is what the workflow returned. */
-export interface Artifact {
-  /** Unique within the task. */
-  readonly artifactId: string;
-  readonly name?: string;
-  readonly description?: string;
-  readonly parts: readonly Part[];
-  readonly metadata?: JsonObject;
 }
 
 /** A change of a task that its caller can see. Each has the next generation. */

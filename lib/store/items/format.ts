@@ -19,6 +19,9 @@ export const headWithCount = 3;
  */
 export const limitedHead = 3;
 
+/** Format of the head of a served run: a version that does not know that would end a cancelled task as completed. */
+export const servedHead = 3;
+
 export const formatAttribute = 'format';
 
 const formatIsKnown: Condition = { kind: 'absentOrAtMost', attribute: formatAttribute, value: itemFormat };

@@ -9,9 +9,10 @@ import type {
   RunStatus,
   RunSummary,
 } from '../../history/records.js';
+import type { TaskOfRun } from '../../history/task-content.js';
 import type { Item } from '../table.js';
 import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
-import { formatAttribute, headWithConditions, headWithCount, limitedHead } from './format.js';
+import { formatAttribute, headWithConditions, headWithCount, limitedHead, servedHead } from './format.js';
 import { marker, ownerInListing, runListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
@@ -65,6 +66,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   owner: optional(text),
   tenant: optional(text),
   counted: flag,
+  task: optional(payload<TaskOfRun>()),
   inboxCount: number,
   dueSeq: number,
   blocks: count,
@@ -86,9 +88,10 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError, counted, lane, debounce }: RunHead): Record<string, number> {
+function formatOf({ afterRunId, inputError, counted, lane, debounce, task }: RunHead): Record<string, number> {
   if (counted === true) return { [formatAttribute]: headWithCount };
   if (lane !== undefined || debounce !== undefined) return { [formatAttribute]: limitedHead };
+  if (task !== undefined) return { [formatAttribute]: servedHead };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }

@@ -1,8 +1,9 @@
 import { EngineError } from '../../base/errors.js';
+import type { WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { InboxRecord, InboxRequest } from '../../history/records.js';
 import type { Item } from '../table.js';
-import { type Fields, fields, number, optional, payload, text } from './fields.js';
+import { type Fields, fields, flag, number, optional, payload, text } from './fields.js';
 import { marker } from './indexes.js';
 import { inboxIdOf, inboxKey, runIdOf } from './keys.js';
 
@@ -19,8 +20,16 @@ interface RequestParts {
   readonly reason?: string;
   readonly name: string;
   readonly payload?: JsonValue;
+  readonly answers?: WaitId;
+  readonly carried?: boolean;
 }
-const requestFields = fields<RequestParts>({ name: text, reason: optional(text), payload: optional(payload()) });
+const requestFields = fields<RequestParts>({
+  name: text,
+  reason: optional(text),
+  payload: optional(payload()),
+  answers: optional(text),
+  carried: flag,
+});
 
 /** Fields of each kind of request. */
 const partsOf: Readonly<Record<InboxRequest['kind'], Pick<Fields<Partial<RequestParts>>, 'read' | 'write'>>> = {
@@ -30,6 +39,7 @@ const partsOf: Readonly<Record<InboxRequest['kind'], Pick<Fields<Partial<Request
   resume: requestFields.only(),
   retryNow: requestFields.only(),
   signal: requestFields.only('name', 'payload'),
+  message: requestFields.only('payload', 'answers', 'carried'),
 };
 const isInboxKind = (kind: string): kind is InboxRequest['kind'] => Object.hasOwn(partsOf, kind);
 
@@ -38,7 +48,7 @@ export function inboxItem(record: InboxRecord): Item {
   return {
     ...inboxKey(runId, inboxId),
     kind,
-    ...partsOf[kind].write(parts),
+    ...partsOf[kind].write(parts as Partial<RequestParts>),
     ...sentFields.write({ atMs, sentDigest, position, order, by }),
     ...marker(runId, dueAtMs),
   };
@@ -61,6 +71,6 @@ function requestOf(item: Item): InboxRequest {
 
 /** Attributes to read of a request whose payloads cannot be read. */
 export const inboxAttributesWithoutPayloads = [
-  ...['kind', ...requestFields.names('reason', 'name')],
+  ...['kind', ...requestFields.names('reason', 'name', 'answers', 'carried')],
   ...sentFields.names('atMs', 'position', 'order', 'by', 'dueAtMs'),
 ];

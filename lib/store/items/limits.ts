@@ -75,6 +75,7 @@ export const itemLimits = {
     tenant: name,
     tenantPartition: text(128),
     counted: number,
+    task: payload(16 * KiB),
     inboxCount: number,
     dueSeq: number,
     blocks: number,
@@ -108,6 +109,8 @@ export const itemLimits = {
     position: number,
     by: callerId,
     sentDigest: text(64),
+    answers: word,
+    carried: number,
   },
   token: {
     ...common,

@@ -103,6 +103,14 @@ const oneOfEach: readonly HistoryEvent[] = [
   { type: 'RemoteAnswerRefused', atMs: 6, waitId: '10', error: { code: 'REMOTE_ANSWER_REFUSED', message: 'no' } },
   { type: 'WaitsClosed', atMs: 6, waitIds: ['11', '12'] },
   { type: 'RetryNowRequested', atMs: 13, inboxId: 'retryNow-1' },
+  {
+    type: 'ArtifactUpdated',
+    atMs: 13,
+    artifact: { artifactId: 'rows', name: 'Rows', parts: [{ data: [1] }] },
+    append: true,
+    lastChunk: true,
+  },
+  { type: 'MessageReceived', atMs: 13, inboxId: 'message-m1', answers: '4', by: 'ann' },
   { type: 'RunEnding', atMs: 14, outcome: { status: 'completed', result: 1 } },
   { type: 'RunEnded', atMs: 14, status: 'completed' },
 ];
@@ -140,6 +148,8 @@ const every: Record<HistoryEvent['type'], true> = {
   ChildStarted: true,
   PatchRecorded: true,
   ProgressReported: true,
+  ArtifactUpdated: true,
+  MessageReceived: true,
   RunPaused: true,
   RunResumed: true,
   RetryNowRequested: true,

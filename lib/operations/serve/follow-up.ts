@@ -1,0 +1,144 @@
+import { EngineError } from '../../base/errors.js';
+import type { WaitId } from '../../base/ids.js';
+import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
+import type { RemoteAnswer } from '../../history/remote-question.js';
+import type { InboxRecord, TokenRecord } from '../../history/records.js';
+import type { Part, TaskMessage } from '../../history/task-content.js';
+import { isFinal } from '../../serve/task/served-task.js';
+import type { Deps } from '../deps.js';
+import { loadAnswerContent } from '../requests/answer-question.js';
+import { deliver } from '../requests/inbox.js';
+import { signalMaxBytes } from '../requests/signal-run.js';
+import { admitSignal } from '../requests/tenant-admission.js';
+import { newSettlement } from '../settle-in-time.js';
+import { wakeRunFor } from '../wake.js';
+import { messageInboxId, readTask, type ReadTask } from './read-task.js';
+import { untilFinal } from './watch-task.js';
+
+/** A message to a task that exists. */
+export interface FollowUp {
+  readonly taskId: string;
+  readonly message: TaskMessage;
+  /** The answer is refused unless the task has this generation. */
+  readonly ifGenerationMatch?: number;
+}
+
+/**
+ * Takes a message to a task: the answer of the oldest open question, if there is one, otherwise a message that its
+ * workflow reads. A repeat of its id is told what the first one was told.
+ * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
+ * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
+ */
+export async function followUp(deps: Deps, request: FollowUp): Promise<void> {
+  const { taskId, message, ifGenerationMatch } = request;
+  checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
+  await admitSignal(deps, message as unknown as JsonValue);
+  const task = await readTask(deps, taskId);
+  const record = recordOf(deps, task, message);
+  if (isFinal(task.fold.state)) {
+    if (await isKnown(deps, taskId, record)) return;
+    throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
+  }
+  const question = task.fold.openQuestions[0];
+  if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
+    if (await isKnown(deps, taskId, record)) return;
+    throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
+  }
+  if (question === undefined) return sendMessage(deps, { ...record, runId: taskId });
+  return answer(deps, task, { record, waitId: question });
+}
+
+async function sendMessage(deps: Deps, record: InboxRecord): Promise<void> {
+  if ((await deliver(deps, record)).accepted) return;
+  const { state } = await untilFinal(deps, record.runId);
+  if (isFinal(state)) throw new EngineError('TASK_ENDED', `the task has ended: it is ${state}`);
+  throw new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
+}
+
+type MessageRecord = InboxRecord & { readonly kind: 'message' };
+
+async function answer(
+  deps: Deps,
+  task: ReadTask,
+  { record, waitId }: { readonly record: MessageRecord; readonly waitId: WaitId },
+): Promise<void> {
+  const { runId } = task.head;
+  const token = await deps.store.tokens.read(runId, waitId);
+  const given = answerOf(record.payload, token);
+  if (given.action === 'accept') {
+    const { checkContent } = await loadAnswerContent();
+    checkContent(token?.form?.schema, given.content);
+  }
+  const outcome = { kind: 'completed', result: given as unknown as JsonValue, isError: false } as const;
+  const settlement = newSettlement(deps, { by: 'caller', outcome });
+  const servedTasks = await deps.store.servedTasks();
+  const put = await servedTasks.answer({ ...record, runId, answers: waitId }, settlement);
+  switch (put) {
+    case 'accepted':
+    case 'known':
+      return wakeRunFor(deps, runId, { waitId });
+    case 'reused':
+      throw new EngineError('KEY_REUSED', 'the message id was used before for another message');
+    case 'closed':
+      if (await isKnown(deps, task.fold.task.taskId, record)) return;
+      throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+    default:
+      // The run has ended, or continued, since it was read: what the message is now is decided anew.
+      return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload });
+  }
+}
+
+function recordOf(deps: Deps, { head }: ReadTask, message: TaskMessage): MessageRecord {
+  const atMs = deps.clock.nowMs();
+  return {
+    ...{ runId: head.runId, inboxId: messageInboxId(message.messageId), kind: 'message', payload: message },
+    ...{ atMs, dueAtMs: atMs, position: head.inboxCount },
+    sentDigest: deps.tokens.sentDigest(`message\n${canonicalJson(message as unknown as JsonValue)}`),
+    ...(deps.caller === undefined ? {} : { by: deps.caller.id }),
+  };
+}
+
+/** Returns true if one of the runs of the task has the message. */
+async function isKnown(deps: Deps, taskId: string, record: MessageRecord): Promise<boolean> {
+  for (let runId: string | undefined = taskId; runId !== undefined;) {
+    const known = await deps.store.inbox.known({ ...record, runId });
+    if (known === 'reused') throw new EngineError('KEY_REUSED', 'the message id was used before for another message');
+    if (known === 'known') return true;
+    runId = (await deps.store.heads.glance(runId))?.nextRunId;
+  }
+  return false;
+}
+
+/**
+ * Returns the answer that a message is. A data part is the content, or the answer itself if it has an `action`; text is
+ * the value of the only property that the question asks for, or the property `text`.
+ */
+export function answerOf({ parts }: TaskMessage, token: Pick<TokenRecord, 'form'> | undefined): RemoteAnswer {
+  const data = parts.find((part): part is Part & { readonly data: JsonValue } => 'data' in part)?.data;
+  if (isJsonObject(data)) {
+    const { action } = data;
+    if (action === 'decline' || action === 'cancel') return { action };
+    if (action === 'accept') return data as unknown as RemoteAnswer;
+    return { action: 'accept', content: data };
+  }
+  const text = parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n');
+  return { action: 'accept', content: contentOf(data ?? text, token?.form?.schema) };
+}
+
+function contentOf(value: JsonValue, schema: JsonObject | undefined): JsonObject {
+  const properties = schema?.['properties'];
+  const [only, ...others] = isJsonObject(properties) ? Object.entries(properties) : [];
+  if (only === undefined || others.length > 0) return { [typeof value === 'string' ? 'text' : 'value']: value };
+  const [name, of] = only;
+  return { [name]: isJsonObject(of) ? fitted(value, of['type']) : value };
+}
+
+/** Converts a text to the type that is asked for, if it is the text of such a value. */
+function fitted(value: JsonValue, type: JsonValue | undefined): JsonValue {
+  if (typeof value !== 'string') return value;
+  const text = value.trim();
+  if ((type === 'number' || type === 'integer') && text !== '' && Number.isFinite(Number(text))) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return value;
+}

@@ -1,0 +1,82 @@
+import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
+import type { JsonValue } from '../../base/json.js';
+import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
+import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
+import type { ServeConfig } from '../../workflow/serve.js';
+import type { Deps } from '../deps.js';
+import { cancelTask } from './cancel-task.js';
+import { followUp } from './follow-up.js';
+import { listTasks } from './list-tasks.js';
+import { readTask } from './read-task.js';
+import { startTask } from './start-task.js';
+import { changesOf, requireOpen, waitForTask } from './watch-task.js';
+
+/** Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task. */
+export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
+  const read = async (taskId: string): Promise<ServedTask> => (await readTask(deps, taskId)).fold.task;
+  return {
+    send: async (request) => read(await send(deps, serve, request)),
+    read,
+    list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
+    cancel: async (taskId) => cancelTask(deps, taskId),
+    waitFor: async (taskId, untilMs, signal) => waitForTask(deps, taskId, untilMs, signal),
+    follow: (taskId, options) => follow(deps, taskId, options),
+  };
+}
+
+async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
+  const { taskId, contextId, message, ifGenerationMatch } = request;
+  if (taskId === undefined) return start(deps, serve, request);
+  const { fold } = await readTask(deps, taskId);
+  if (contextId !== undefined && contextId !== fold.task.contextId)
+    throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
+  await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch }) });
+  return taskId;
+}
+
+async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
+  const { skill, message, metadata, key, traceparent, arguments: given } = request;
+  const { onMessage } = serve;
+  const workflow = skill ?? onMessage;
+  if (workflow === undefined) throw new EngineError('SKILL_NOT_FOUND', `a message must name a skill: ${names(serve)}`);
+  const config = Object.hasOwn(serve.skills ?? {}, workflow) ? serve.skills?.[workflow] : undefined;
+  if (config === undefined && workflow !== onMessage)
+    throw new EngineError('SKILL_NOT_FOUND', `no skill is named "${workflow}"; skills: ${names(serve)}`);
+  const contextId = request.contextId ?? deps.random.hex(16);
+  const context = config?.context ?? (workflow === onMessage ? 'queue' : 'parallel');
+  const ownConcurrency = deps.app.workflows.get(workflow)?.flowControl?.concurrency;
+  const input =
+    skill === undefined
+      ? { messageId: message.messageId, parts: message.parts, metadata: message.metadata ?? {}, contextId }
+      : given;
+  return startTask(deps, {
+    ...{ workflow, message, contextId, isInputOnly: skill !== undefined },
+    isQueued: context === 'queue' && ownConcurrency === undefined,
+    // The id of its message and a context id of ours may differ: the key is what the start is known by.
+    sent: {
+      content: (skill === undefined ? message.parts : (given ?? null)) as JsonValue,
+      contextId: request.contextId ?? null,
+    },
+    ...defined({ input: input as JsonValue | undefined, metadata, key, traceparent }),
+  });
+}
+
+function names({ skills = {} }: ServeConfig): string {
+  return Object.keys(skills).join(', ');
+}
+
+async function* follow(
+  deps: Deps,
+  taskId: string,
+  { afterGeneration, signal }: { readonly afterGeneration?: number; readonly signal: AbortSignal },
+): AsyncGenerator<Followed> {
+  const read = await readTask(deps, taskId);
+  const { fold, past } = read;
+  const isBehind = afterGeneration !== undefined && afterGeneration < fold.generation;
+  if (!isBehind) requireOpen(read);
+  if (afterGeneration === undefined) yield { kind: 'snapshot', task: fold.task };
+  else for (const event of past) if (event.generation > afterGeneration) yield event;
+  if (isFinal(fold.state)) return;
+  for await (const events of changesOf(deps, read, { untilMs: Infinity, signal })) yield* events;
+}

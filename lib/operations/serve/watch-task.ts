@@ -1,0 +1,72 @@
+import { EngineError } from '../../base/errors.js';
+import type { EpochMs } from '../../base/time.js';
+import { TaskFold } from '../../serve/task/fold-task.js';
+import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
+import type { Deps } from '../deps.js';
+import { messagesOf, readTask, type ReadTask } from './read-task.js';
+
+/** Interval between two looks while events come, and the longest one. */
+const lookMinMs = 250;
+const lookMaxMs = 2_000;
+/** How long a request waits for the end of a task that is about to end. */
+const endPatienceMs = 2_000;
+
+/** Yields what changes in a task, until it is final or `untilMs` has come; between two looks it holds only the fold. */
+export async function* changesOf(
+  deps: Deps,
+  { fold }: ReadTask,
+  { untilMs, signal }: { readonly untilMs: EpochMs; readonly signal?: AbortSignal | undefined },
+): AsyncGenerator<readonly TaskEvent[]> {
+  let lookMs = lookMinMs;
+  while (!isFinal(fold.state)) {
+    const events = await look(deps, fold);
+    if (events.length > 0) {
+      lookMs = lookMinMs;
+      yield events;
+      continue;
+    }
+    const nowMs = deps.clock.nowMs();
+    if (nowMs >= untilMs || signal?.aborted === true) return;
+    await deps.delay(Math.min(lookMs, untilMs - nowMs), signal);
+    lookMs = Math.min(lookMs * 2, lookMaxMs);
+  }
+}
+
+/** Reads what the log has beyond the fold, and the next run if there is one. */
+async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
+  if (fold.nextRunId !== undefined) {
+    const next = await deps.store.heads.read(fold.nextRunId);
+    if (next === undefined) return [];
+    fold.continueWith(next);
+  }
+  const records = await deps.store.runs.readAfter(fold.runId, fold.seq, []);
+  if (records === undefined) return [];
+  const messageOf = messagesOf(records);
+  return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
+}
+
+/** Waits until the task is final or asks its caller, at most until `untilMs`. */
+export async function waitForTask(
+  deps: Deps,
+  taskId: string,
+  untilMs: EpochMs,
+  signal?: AbortSignal,
+): Promise<ServedTask> {
+  const read = await readTask(deps, taskId);
+  const isAsked = (): boolean => read.fold.openQuestions.length > 0;
+  if (!isAsked()) for await (const _ of changesOf(deps, read, { untilMs, signal })) if (isAsked()) break;
+  return read.fold.task;
+}
+
+/** Returns the task once it is final, or as it is after 2 s. */
+export async function untilFinal(deps: Deps, taskId: string): Promise<TaskFold> {
+  const read = await readTask(deps, taskId);
+  const untilMs = deps.clock.nowMs() + endPatienceMs;
+  for await (const _ of changesOf(deps, read, { untilMs })) continue;
+  return read.fold;
+}
+
+/** @throws EngineError `TASK_ENDED` if the task is final */
+export function requireOpen({ fold }: ReadTask): void {
+  if (isFinal(fold.state)) throw new EngineError('TASK_ENDED', `the task has ended: it is ${fold.state}`);
+}
