@@ -262,7 +262,8 @@ describe('messages to tasks', () => {
     const agent = anAgent();
     const taskId = await started(agent);
     agent.tasks.status(taskId, 'input-required', 'Which?');
-    const answer = (match: string | number) => aMessage('this', { taskId, metadata: { [uri]: { ifGenerationMatch: match } } });
+    const answer = (match: string | number) =>
+      aMessage('this', { taskId, metadata: { [uri]: { ifGenerationMatch: match } } });
     const refused = await agent.rpc('SendMessage', answer(1), headers);
     expect([codeOf(refused), reasonOf(refused)]).toMatchObject([-32010, { reason: 'TASK_GENERATION_MISMATCH' }]);
     expect(codeOf(await agent.rpc('SendMessage', answer('two'), headers))).toBe(-32602);
