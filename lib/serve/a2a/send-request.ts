@@ -29,10 +29,11 @@ export interface CameMessage {
  */
 export function sendOperation(came: CameMessage, isStreamed: boolean, call: Call): SendOperation {
   const { message, taskId, contextId, metadata, push, returnImmediately, historyLength } = came;
+  // A message to a task is content alone, whatever its data look like.
+  const named = taskId === undefined ? skillNamedBy(message, call.skill) : {};
   const request: SendRequest = {
     message,
-    // A message to a task is content alone, whatever its data look like.
-    ...(taskId === undefined ? skillNamedBy(message, call.skill) : {}),
+    ...named,
     ...defined({
       taskId,
       contextId,

@@ -91,7 +91,7 @@ describe('errors of outwait', () => {
     (thrown) => {
       const lines: unknown[] = [];
       const log = { ...silentLog, error: (event: string, fields: unknown) => void lines.push([event, fields]) };
-      const problem = a2aProblem(thrown, 'other', log as typeof silentLog);
+      const problem = a2aProblem(thrown, 'other', log);
       expect(JSON.stringify([rpcError(problem, '1.0'), httpErrorBody(problem)])).not.toContain('secret');
       expect(lines).toEqual([['request failed', { error: thrown }]]);
     },

@@ -113,7 +113,7 @@ describe('what HTTP+JSON refuses', () => {
       'PUSH_NOTIFICATION_NOT_SUPPORTED',
     ],
   ])('%s', async (_what, method, path, headers, status, reason) => {
-    const answer = await anAgent().rest(method, path, { headers: headers as Record<string, string> });
+    const answer = await anAgent().rest(method, path, { headers: headers });
     expect([answer.status, errorOf(answer)['code'], errorOf(answer).details[0]?.reason]).toEqual([
       status,
       status,
@@ -135,7 +135,7 @@ describe('what HTTP+JSON refuses', () => {
     const send = async (body: string) => {
       const headers = { 'a2a-version': '1.0', 'content-type': 'application/json' };
       const response = await anAgent().app.request('/a2a/rest/message:send', { method: 'POST', body, headers });
-      return (await response.json()) as unknown;
+      return await response.json();
     };
     expect(await send('{')).toMatchObject({ error: { code: 400, details: [{ reason: 'PARSE_ERROR' }] } });
     expect(await send('[]')).toMatchObject({ error: { code: 400, details: [{ reason: 'INVALID_PARAMS' }] } });

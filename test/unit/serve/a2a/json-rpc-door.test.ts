@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
-import { aMessage, anAgent, type Answered, serve } from './agent.js';
+import { aMessage, anAgent, type Answered, blocksOf, dataOf, serve } from './agent.js';
 
 const codeOf = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['code'];
 const reasonOf = ({ body }: Answered): unknown => {
@@ -321,6 +322,29 @@ describe('waiting for a task (S14)', () => {
     expect(isAnswered).toBe(false);
     change(firstId, agent);
     expect(taskOf(await answering)).toMatchObject({ status: { state } });
+  });
+});
+
+describe('a store that fails once the task is there', () => {
+  const down = (): never => {
+    throw new EngineError('STORE_UNAVAILABLE', 'no answer');
+  };
+
+  it('does not hide the task from whoever sent the message', async () => {
+    const agent = anAgent(undefined, {
+      admit: () => ({
+        tasks: { ...agent.tasks.of('alice'), waitFor: () => Promise.resolve().then(down), follow: down },
+      }),
+    });
+    expect(taskOf(await agent.rpc('SendMessage', aMessage('x', {}, {})))['id']).toBe(firstId);
+    const blocks = await blocksOf(await agent.rpcResponse('SendStreamingMessage', aMessage())).rest();
+    expect(blocks.map(dataOf)).toMatchObject([undefined, { result: { task: {} } }]);
+  });
+
+  it('is told to be asked again, where there was none before', async () => {
+    const agent = anAgent(undefined, { admit: () => ({ tasks: { ...agent.tasks.of('alice'), read: down } }) });
+    const answer = await agent.rpc('GetTask', { id: 'x' });
+    expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([503, -32603, '2']);
   });
 });
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aMessage, anAgent } from './agent.js';
 
-const runs = Number(process.env['MALFORMED'] ?? 1_000);
+const runs = Number(process.env['MALFORMED'] ?? 10_000);
 const seed = 14;
 
 const methods = fc.constantFrom(
@@ -25,13 +25,7 @@ const methods = fc.constantFrom(
   ...['tasks/resubscribe', 'tasks/pushNotificationConfig/set', 'toString', '__proto__', ''],
 );
 const version = fc.constantFrom('1.0', '0.3', '', '1.1', 'x');
-const junk = fc.anything({ maxDepth: 3, withNullPrototype: false }).map((value) => {
-  try {
-    return JSON.stringify(value) ?? 'null';
-  } catch {
-    return '{"__proto__":{"a":1}}';
-  }
-});
+const junk = fc.oneof(fc.json({ maxDepth: 3 }), fc.constant('{"__proto__":{"a":1}}'));
 /** Parameters whose names are right and whose values are anything; ids that name nothing. */
 const params = fc
   .dictionary(
@@ -51,7 +45,7 @@ const params = fc
   )
   .map((value) => JSON.stringify(value));
 
-describe('10,000 malformed requests, or fewer unless MALFORMED says so', () => {
+describe('10,000 malformed requests', () => {
   it('over JSON-RPC are answered with errors of the client, and change nothing', async () => {
     const agent = anAgent();
     await agent.rpc('SendMessage', aMessage());

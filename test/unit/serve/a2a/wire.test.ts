@@ -86,8 +86,8 @@ describe('what 0.3 emits', () => {
         const emitted = clean(
           wire03.result({ kind: 'task', task, historyLength: 100, wasSent: true }, call03),
         ) as JsonObject;
-        const { payload } = legacyPushNotificationToV1StreamResponse(emitted as never);
-        const read = clean(StreamResponse.toJSON({ payload } as StreamResponse)) as { task: JsonObject };
+        const { payload } = legacyPushNotificationToV1StreamResponse(emitted);
+        const read = clean(StreamResponse.toJSON({ payload })) as { task: JsonObject };
         expect(read.task).toEqual(asTask(task));
       }),
       { seed: 14 },
@@ -162,7 +162,7 @@ describe('what 1.0 takes', () => {
     ['metadata that are a list', sentIn10({ metadata: [] }), 'message.metadata'],
     ['a flag that is a text', sentIn10({}, { configuration: { returnImmediately: 'yes' } }), 'returnImmediately'],
   ])('%s is refused, and the text says where', (_what, params, where) => {
-    expect(() => request(clean(params) as JsonValue)).toThrow(
+    expect(() => request(clean<JsonValue>(params))).toThrow(
       expect.objectContaining({ code: 'INPUT_INVALID', message: expect.stringContaining(where) as string }),
     );
   });
