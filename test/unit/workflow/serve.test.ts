@@ -52,6 +52,7 @@ describe('what is served', () => {
     [{ agent: { ...agent, name: ' ' }, skills }, 'agent.name must be a text'],
     [{ agent: { ...agent, url: 'flows.example.com' }, skills }, 'agent.url must be an http(s) URL'],
     [{ agent: { ...agent, color: 'red' }, skills }, 'agent.color is not known'],
+    [{ agent: { ...agent, toString: 'x' }, skills }, 'agent.toString is not known'],
     [{ agent: { ...agent, provider: { organization: 'x', url: 'y' } }, skills }, 'agent.provider url must be'],
     [{ agent: { ...agent, security: [{ name: 'a' }, { name: 'a' }] }, skills }, 'the same name twice'],
     [{ agent: { ...agent, extensions: [{}] }, skills }, 'must be a list, each with a uri'],

@@ -8,7 +8,7 @@ import { signCard } from '../../../../lib/serve/a2a/sign-card.js';
 import { anyHost, readAgentCard } from '../../../../lib/remote/a2a/agent-card.js';
 import { defineWorkflow } from '../../../../lib/workflow/define-workflow.js';
 import type { ServeConfig } from '../../../../lib/workflow/serve.js';
-import { anAgent, serve, workflows } from './agent.js';
+import { anAgent, serve, triage, workflows } from './agent.js';
 
 const baseUrl = 'https://flows.example.com';
 const of = (more: Partial<CardOf> = {}): CardOf => ({
@@ -79,6 +79,12 @@ describe('the card of 1.0', () => {
     expect(skillsOf(card)[0]!['description']).toContain(schemas);
     expect(skillsOf(card)[0]!['description']).not.toContain('field99');
     expect(JSON.stringify(card['capabilities'])).toContain('field99');
+  });
+
+  it('tells no schema of the workflow for messages, which takes these', () => {
+    const takes = defineWorkflow({ ...triage, input: z.object({ messageId: z.string() }) });
+    const card = agentCard(of({ workflows: new Map([...workflows, ['triage', takes]]) }), '1.0');
+    expect(JSON.stringify(card)).not.toContain('messageId');
   });
 
   it('is that of one skill at its endpoint', () => {

@@ -26,6 +26,12 @@ describe('the envelope (S19)', () => {
     ['another protocol', '{"jsonrpc":"1.0","id":7,"method":"GetTask"}', -32600, 7],
     ['a fractional id', '{"jsonrpc":"2.0","id":1.5,"method":"GetTask"}', -32600, null],
     ['params as a list', '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":[]}', -32602, 7],
+    [
+      'params as a list where none are needed',
+      '{"jsonrpc":"2.0","id":7,"method":"GetExtendedAgentCard","params":[]}',
+      -32602,
+      7,
+    ],
     ['an unknown method', '{"jsonrpc":"2.0","id":7,"method":"Nothing","params":{}}', -32601, 7],
     ['a method named like a member of every object', '{"jsonrpc":"2.0","id":7,"method":"toString"}', -32601, 7],
   ])('%s is refused', async (_what, text, code, id) => {
@@ -46,6 +52,7 @@ describe('the envelope (S19)', () => {
   it('a text that is not JSON by its type is refused as such (S32)', async () => {
     const answer = await anAgent().post('hello', { 'content-type': 'text/plain' });
     expect([answer.status, codeOf(answer)]).toEqual([200, -32005]);
+    expect(codeOf(await anAgent().post('', { 'content-type': 'text/plain' }))).toBe(-32005);
   });
 
   it('a caller without a credential is refused before the body is read', async () => {
