@@ -29,7 +29,8 @@ const mayImport = {
   'lib/queue': ['lib/base', 'lib/sdk'],
   'lib/bus': ['lib/base', 'lib/history', 'lib/sdk'],
   'lib/tracing': [
-    ...['lib/base', 'lib/workflow', 'lib/operations/deps', 'lib/operations/spans', 'lib/operations/trace'],
+    ...['lib/base', 'lib/workflow', 'lib/operations/deps', 'lib/operations/in-time', 'lib/operations/spans'],
+    'lib/operations/trace',
   ],
   'lib/remote': ['lib/base', 'lib/history', 'lib/workflow'],
   'lib/remote/http': ['lib/base'],
@@ -83,6 +84,7 @@ const mayImport = {
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/bundle'],
     ...['lib/secrets', 'lib/store/**', 'lib/queue', 'lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http'],
     'lib/tracing',
+    'lib/serve/**',
   ],
   'lib/local': [
     ...['lib/base', 'lib/workflow', 'lib/tokens', 'lib/topology', 'lib/process', 'lib/store/**', 'lib/queue'],
@@ -90,7 +92,7 @@ const mayImport = {
   ],
   'lib/testing': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/process', 'lib/tokens', 'lib/store/**', 'lib/queue', 'lib/bus'],
-    ...['lib/remote/**', 'lib/operations/**'],
+    ...['lib/remote/**', 'lib/operations/**', 'lib/tracing'],
   ],
   'lib/cli/**': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/lint', 'lib/topology', 'lib/process', 'lib/sdk', 'lib/queue'],

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { mutation } from './test/simulation/mutants/apply.js';
+import { shownSinks } from './test/support/outputs/sinks.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -9,7 +10,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const mutant = process.env['MUTANT'] ?? '';
 
 export default defineConfig({
-  plugins: mutant === '' ? [] : [mutation(mutant)],
+  plugins: [...(mutant === '' ? [] : [mutation(mutant)]), shownSinks()],
   resolve: {
     alias: {
       'outwait/testing': at('./lib/testing.ts'),
@@ -19,6 +20,7 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+    setupFiles: ['test/support/outputs/listen.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // As many as there are processors; by default it is one less. The longest tests wait for processes of their own.

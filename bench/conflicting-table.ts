@@ -1,53 +1,45 @@
 import { EngineError } from '../lib/base/errors.js';
 import { whileInConflict, type Patience } from '../lib/store/dynamodb/conflicts.js';
 import { keyOf } from '../lib/store/write-rules.js';
-import type {
-  IndexPage,
-  IndexQuery,
-  Item,
-  Key,
-  Table,
-  TransactResult,
-  Write,
-  WriteResult,
-} from '../lib/store/table.js';
+import type { Item, Key, Table, TransactResult, Write, WriteResult } from '../lib/store/table.js';
+import { TableAround } from './table-around.js';
 
 /**
  * A table with the conflicts of DynamoDB: a write is refused while a transaction on one of its items is in progress,
  * and a transaction while any other write of its items is. Each takes 10 to 20 ms. Refused requests are sent again, as
  * `DynamoDbTable` does.
  */
-export class ConflictingTable implements Table {
+export class ConflictingTable extends TableAround {
   attempts = 0;
-  readonly #table: Table;
   readonly #patience: Patience;
   readonly #underWay = new Set<string>();
 
   constructor(table: Table, patience: Patience) {
-    this.#table = table;
+    super(table);
     this.#patience = patience;
   }
 
-  write(write: Write): Promise<WriteResult> {
-    return this.#held([write], false, () => this.#table.write(write));
+  override write(write: Write): Promise<WriteResult> {
+    return this.#held([write], false, () => super.write(write));
   }
 
-  transact(writes: readonly Write[]): Promise<TransactResult> {
-    return this.#held(writes, true, () => this.#table.transact(writes));
+  override transact(writes: readonly Write[]): Promise<TransactResult> {
+    return this.#held(writes, true, () => super.transact(writes));
   }
 
-  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+  override async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
     await this.#patience.delay(5);
-    return this.#table.get(key, attributes);
+    return super.get(key, attributes);
   }
 
-  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
+  override async queryPartition(
+    pk: string,
+    skPrefix?: string,
+    after?: string,
+    attributes?: readonly string[],
+  ): Promise<Item[]> {
     await this.#patience.delay(5);
-    return this.#table.queryPartition(pk, skPrefix, after, attributes);
-  }
-
-  queryIndex(query: IndexQuery): Promise<IndexPage> {
-    return this.#table.queryIndex(query);
+    return super.queryPartition(pk, skPrefix, after, attributes);
   }
 
   async #held<Result>(writes: readonly Write[], isTransaction: boolean, apply: () => Promise<Result>): Promise<Result> {

@@ -1,15 +1,7 @@
 import { EngineError } from '../lib/base/errors.js';
 import { utf8Bytes } from '../lib/base/json.js';
-import type {
-  IndexPage,
-  IndexQuery,
-  Item,
-  Key,
-  Table,
-  TransactResult,
-  Write,
-  WriteResult,
-} from '../lib/store/table.js';
+import type { Item, Key, TransactResult, Write, WriteResult } from '../lib/store/table.js';
+import { TableAround } from './table-around.js';
 
 export interface Reading {
   /** Read requests. */
@@ -20,17 +12,12 @@ export interface Reading {
 }
 
 /** Counts what the turns of a run read from and write to a table. */
-export class CountingTable implements Table {
+export class CountingTable extends TableAround {
   writes = 0;
   /** Refuses the next write: it is not applied, and its caller receives the refusal. */
   refusesNext = false;
-  readonly #table: Table;
   /** The items that each request read. */
   #read: (readonly Item[])[] = [];
-
-  constructor(table: Table) {
-    this.#table = table;
-  }
 
   /** Returns what was read since the last call. */
   take(): Reading {
@@ -41,30 +28,31 @@ export class CountingTable implements Table {
     return { reads: read.length, items: read.reduce((sum, items) => sum + items.length, 0), bytes };
   }
 
-  async write(write: Write): Promise<WriteResult> {
+  override async write(write: Write): Promise<WriteResult> {
     this.#countWrite();
-    return this.#table.write(write);
+    return super.write(write);
   }
 
-  async transact(writes: readonly Write[]): Promise<TransactResult> {
+  override async transact(writes: readonly Write[]): Promise<TransactResult> {
     this.#countWrite();
-    return this.#table.transact(writes);
+    return super.transact(writes);
   }
 
-  async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
-    const item = await this.#table.get(key, attributes);
+  override async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    const item = await super.get(key, attributes);
     this.#read.push(item === undefined ? [] : [item]);
     return item;
   }
 
-  async queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
-    const items = await this.#table.queryPartition(pk, skPrefix, after, attributes);
+  override async queryPartition(
+    pk: string,
+    skPrefix?: string,
+    after?: string,
+    attributes?: readonly string[],
+  ): Promise<Item[]> {
+    const items = await super.queryPartition(pk, skPrefix, after, attributes);
     this.#read.push(items);
     return items;
-  }
-
-  queryIndex(query: IndexQuery): Promise<IndexPage> {
-    return this.#table.queryIndex(query);
   }
 
   #countWrite(): void {

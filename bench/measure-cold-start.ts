@@ -122,6 +122,7 @@ function environment(endpoint: string): Record<string, string> {
     OUTWAIT_WORK_QUEUE_URL: `${endpoint}/work`,
     OUTWAIT_STEP_QUEUE_URL: `${endpoint}/step`,
     OUTWAIT_START_QUEUE_URL: `${endpoint}/start`,
+    OUTWAIT_SLOW_QUEUE_URL: `${endpoint}/slow`,
     OUTWAIT_TOKEN_KEYS_SECRET: 'keys',
     OUTWAIT_MANAGEMENT_TOKEN_SECRET: 'keys',
     OUTWAIT_LOG_LEVEL: 'error',

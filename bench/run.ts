@@ -1,8 +1,8 @@
 // npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: measures every figure of
 // docs/performance.md. `--store memory` measures only what needs no database, and is the only way if dynoxide is not
 // installed. `--only functions` measures only bundles and cold starts, the latter also on each other Node that `--node`
-// names. Two are not part of the full run: `--only starts` measures starts beside others that take 20 s, `--only polls`
-// simulates polling of many waits.
+// names. Three are not part of the full run: `--only starts` measures starts beside others that take 20 s, `--only polls`
+// simulates polling of many waits, `--only pushes` sends 200 pushes a second for a minute.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -15,6 +15,7 @@ import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
 import { pollingFigures } from './polling/polling-figures.js';
+import { pushFigures } from './measure-pushes.js';
 import { patientStartFigures } from './measure-patient-starts.js';
 import { requestsAtOnceFigures } from './measure-requests-at-once.js';
 import { timeFigures } from './time-figures.js';
@@ -30,7 +31,7 @@ const { values } = parseArgs({
   },
 });
 if (values.store !== undefined && values.store !== 'memory') throw new Error('--store takes "memory"');
-const parts = ['functions', 'starts', 'polls'];
+const parts = ['functions', 'starts', 'polls', 'pushes'];
 if (values.only !== undefined && !parts.includes(values.only))
   throw new Error(`--only takes one of ${parts.join(', ')}`);
 const withDatabase = values.store === undefined && values.only === undefined;
@@ -67,6 +68,7 @@ async function measure(): Promise<Report> {
 
 async function partFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
   if (values.only === 'starts') return patientStartFigures(progress);
+  if (values.only === 'pushes') return pushFigures(progress);
   return values.only === 'polls' ? pollingFigures(progress) : functionFigures(progress);
 }
 

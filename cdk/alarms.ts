@@ -14,6 +14,8 @@ export interface AlarmParts {
   readonly table: ITableV2;
   readonly functions: OutwaitFunctions;
   readonly deadLetters: OutwaitQueues['deadLetters'];
+  /** Stale tasks above which there is an alarm; undefined: at no number. */
+  readonly staleTasksAlarm: number | undefined;
 }
 
 export interface AlarmRule {
@@ -33,7 +35,7 @@ export interface AlarmRule {
 
 /** Returns rules for each way in which a deployment can stop working, or be attacked, unnoticed. */
 export function alarmRules(parts: AlarmParts): readonly AlarmRule[] {
-  return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts)];
+  return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts), ...staleTasks(parts)];
 }
 
 function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
@@ -72,7 +74,7 @@ function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
 }
 
 function deadLetterRules({ deadLetters }: AlarmParts): readonly AlarmRule[] {
-  return (['Turn', 'Work', 'Step', 'Start', 'Sweep'] as const).map((name): AlarmRule => ({
+  return (['Turn', 'Work', 'Step', 'Start', 'Slow', 'Sweep'] as const).map((name): AlarmRule => ({
     id: `${name}DeadLettersAlarm`,
     anchor: `${name.toLowerCase()}-dead-letters`,
     says: `Messages were moved to the ${name.toLowerCase()} dead-letter queue.`,
@@ -124,6 +126,23 @@ function refusals({ table }: AlarmParts): readonly AlarmRule[] {
       says: 'Requests to the management API have no valid token.',
       metric: ownMetric(table, 'ManagementAuthFailures', 'Sum', Duration.minutes(5)),
       ...manyRefusals,
+    },
+  ];
+}
+
+/** Long silent tasks are normal for some servers, so only the operator knows how many are too many. */
+function staleTasks({ table, staleTasksAlarm: above }: AlarmParts): readonly AlarmRule[] {
+  if (above === undefined) return [];
+  return [
+    {
+      id: 'StaleTasksAlarm',
+      anchor: 'stale-tasks',
+      says: 'More remote tasks than expected no longer change.',
+      // Old tasks are read every five minutes.
+      metric: ownMetric(table, 'StaleTasks', 'Sum', Duration.minutes(5)),
+      above,
+      periods: 3,
+      missing: TreatMissingData.NOT_BREACHING,
     },
   ];
 }

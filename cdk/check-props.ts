@@ -29,6 +29,9 @@ export function checkProps(props: OutwaitProps): void {
   if (props.publicUrl !== undefined && !Token.isUnresolved(props.publicUrl))
     checkedPublicUrl(props.publicUrl, 'publicUrl');
   if (props.dueShards !== undefined) checkDueShards(props.dueShards);
+  const { staleTasksAlarm = 0 } = props;
+  if (!Number.isInteger(staleTasksAlarm) || staleTasksAlarm < 0)
+    throw invalid(`staleTasksAlarm must be a whole number of at least 0, got ${staleTasksAlarm}`);
 }
 
 function checkEnvironment(environment: Readonly<Record<string, string>>): void {

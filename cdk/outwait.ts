@@ -87,6 +87,7 @@ export class Outwait extends Construct {
     this.aliases = props.rollout === undefined ? undefined : createAliases(this.functions);
     this.#receive('turn', 'turn', props);
     this.#receive('work', 'poll', props);
+    this.#receive('slow', 'poll', props);
     this.#receive('step', 'step', props);
     this.#receive('start', 'step', props);
     this.#sweep();
@@ -95,8 +96,12 @@ export class Outwait extends Construct {
     this.domain = openHttpApi(this, api, this.#receiver('api'), props).domain;
     const runbook = props.runbook ?? 'docs/operations.md';
     const { table, functions } = this;
+    const { staleTasksAlarm } = props;
     this.alarms = [
-      ...createAlarms(this, alarmRules({ table, functions, deadLetters }), { topic: props.alarmsTopic, runbook }),
+      ...createAlarms(this, alarmRules({ table, functions, deadLetters, staleTasksAlarm }), {
+        topic: props.alarmsTopic,
+        runbook,
+      }),
       ...this.#rollOut(props.rollout, runbook),
     ];
     this.dashboard =
@@ -138,6 +143,7 @@ export class Outwait extends Construct {
       [envNames.workQueueUrl]: this.queues.work.queueUrl,
       [envNames.stepQueueUrl]: this.queues.step.queueUrl,
       [envNames.startQueueUrl]: this.queues.start.queueUrl,
+      [envNames.slowQueueUrl]: this.queues.slow.queueUrl,
       [envNames.tokenKeysSecret]: this.tokenKeys.secretArn,
       ...defined({
         [envNames.payloadKmsKey]: props.payloadKey?.keyArn,
@@ -145,7 +151,7 @@ export class Outwait extends Construct {
         [envNames.dueShards]: props.dueShards === undefined ? undefined : String(props.dueShards),
         [envNames.eventBus]:
           props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
-        [envNames.publicUrl]: starters.includes(name) ? (props.publicUrl ?? this.api.apiEndpoint) : undefined,
+        [envNames.publicUrl]: publicUrlUsers.includes(name) ? (props.publicUrl ?? this.api.apiEndpoint) : undefined,
       }),
       ...management,
     };
@@ -220,5 +226,8 @@ export class Outwait extends Construct {
  */
 const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];
 
-/** Functions that start remote tasks, and tell their servers where to push. */
-const starters: readonly FunctionName[] = ['turn', 'step'];
+/**
+ * Functions that tell others where the API is, and `api`: those that start remote tasks name it to their servers, `poll`
+ * links to it in notices, and `api` expects it in the tokens of agents that sign their pushes.
+ */
+const publicUrlUsers: readonly FunctionName[] = ['turn', 'step', 'poll', 'api'];

@@ -19,7 +19,7 @@ const uses: Readonly<
 > = {
   api: { indexes: ['list', 'tenant'], sendsTo: ['turn', 'work'] },
   turn: { sendsTo: ['turn', 'work', 'step', 'start'] },
-  poll: { sendsTo: ['turn', 'work', 'start'] },
+  poll: { sendsTo: ['turn', 'work', 'start', 'slow'] },
   step: { sendsTo: ['turn', 'work', 'step'] },
   schedule: { indexes: ['due'], sendsTo: ['turn', 'work', 'step'] },
 };

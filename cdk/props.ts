@@ -34,8 +34,8 @@ export interface OutwaitFunctionProps {
   /** Default: 1,024 for `turn` and `step`, 512 for the others. */
   readonly memoryMb?: number;
   /**
-   * Concurrent invocations that a queue may cause, 2 to 1,000; only for `turn` (default 100), `poll` (20) and `step`
-   * (20). Preferable to `reservedConcurrency`: a throttled invocation counts as a receive of its message.
+   * Concurrent invocations that a queue may cause, 2 to 1,000; only for `turn` (default 100), `poll` (20 by each of its
+   * two queues) and `step` (20). Preferable to `reservedConcurrency`: a throttled invocation counts as a receive of its message.
    */
   readonly maxConcurrency?: number;
   /** Concurrency taken from the account's for this function alone. Default: none. */
@@ -58,6 +58,11 @@ export interface OutwaitProps {
   readonly table?: ITableV2;
   /** Receives alarm and OK notifications, except for rollout alarms, which fail the deployment. Default: none. */
   readonly alarmsTopic?: ITopic;
+  /**
+   * Number of remote tasks without a change (metric `StaleTasks`) above which, for a quarter of an hour, an alarm
+   * goes off: a whole number of at least 0. Default: no such alarm, since long silent tasks are normal for some servers.
+   */
+  readonly staleTasksAlarm?: number;
   /** Retention of the logs of the functions and of the access log. Default: one month. */
   readonly logRetention?: RetentionDays;
   readonly functions?: Readonly<Partial<Record<FunctionName, OutwaitFunctionProps>>>;

@@ -17,6 +17,7 @@ export function createQueues(scope: Construct): OutwaitQueues {
     work: createDeadLetters(scope, 'Work', queues.work.deadLetterRetentionDays, queues.work.fifo),
     step: createDeadLetters(scope, 'Step', queues.step.deadLetterRetentionDays, queues.step.fifo),
     start: createDeadLetters(scope, 'Start', queues.start.deadLetterRetentionDays, queues.start.fifo),
+    slow: createDeadLetters(scope, 'Slow', queues.slow.deadLetterRetentionDays, queues.slow.fifo),
     sweep: createDeadLetters(scope, 'Sweep', schedule.deadLetterRetentionDays, false),
   };
   return {
@@ -26,6 +27,7 @@ export function createQueues(scope: Construct): OutwaitQueues {
       work: createQueue(scope, 'WorkQueue', 'work', deadLetters.work),
       step: createQueue(scope, 'StepQueue', 'step', deadLetters.step),
       start: createQueue(scope, 'StartQueue', 'start', deadLetters.start),
+      slow: createQueue(scope, 'SlowQueue', 'slow', deadLetters.slow),
     },
   };
 }

@@ -54,6 +54,7 @@ const settingsSchema = z.strictObject({
     .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'Invalid input: expected a table name')
     .optional(),
   alarmsTopicArn: arnOf('an SNS topic', 'sns', '[A-Za-z0-9_.-]+').optional(),
+  staleTasksAlarm: z.int().min(0).optional(),
   logRetentionDays: count.optional(),
   functions: z
     .partialRecord(

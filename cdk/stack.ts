@@ -23,15 +23,17 @@ export class OutwaitStack extends Stack {
       TableName: table.tableName,
       TokenKeysSecret: tokenKeys.secretArn,
       ManagementTokenSecret: managementToken?.secretArn,
-      // Includes the queues for `outwait redrive`, which takes the first four and finds the dead letters itself.
+      // Includes the queues for `outwait redrive`, which takes the first five and finds the dead letters itself.
       TurnQueueUrl: queues.turn.queueUrl,
       WorkQueueUrl: queues.work.queueUrl,
       StepQueueUrl: queues.step.queueUrl,
       StartQueueUrl: queues.start.queueUrl,
+      SlowQueueUrl: queues.slow.queueUrl,
       TurnDeadLettersUrl: deadLetters.turn.queueUrl,
       WorkDeadLettersUrl: deadLetters.work.queueUrl,
       StepDeadLettersUrl: deadLetters.step.queueUrl,
       StartDeadLettersUrl: deadLetters.start.queueUrl,
+      SlowDeadLettersUrl: deadLetters.slow.queueUrl,
       SweepDeadLettersUrl: deadLetters.sweep.queueUrl,
       DashboardName: dashboard?.dashboardName,
       DashboardUrl: dashboard && urlOf(dashboard),

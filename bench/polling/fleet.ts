@@ -77,7 +77,7 @@ export class Fleet {
     this.#options = options;
     this.#remote = options.transports(this.clock);
     this.queues = new MemoryQueues({
-      ...{ turn: topology.turn, work: topology.work, step: topology.step, start: topology.start },
+      ...topology,
       clock: this.clock,
       onChange: () => {
         this.#activity++;
@@ -85,12 +85,9 @@ export class Fleet {
     });
     this.deps = this.newProcess();
     const { onTurn } = options;
-    this.#sources = [
-      new Source(this, this.queues.work, 'poll', () => pollHandler(this.#given())),
-      new Source(this, this.queues.turn, 'turn', () =>
-        onTurn === undefined ? turnHandler(this.#given()) : this.#turnTaker(),
-      ),
-    ];
+    const polls = new Processes(() => pollHandler(this.#given()));
+    const turns = new Processes(() => (onTurn === undefined ? turnHandler(this.#given()) : this.#turnTaker()));
+    this.#sources = [new Source(this, 'work', polls), new Source(this, 'slow', polls), new Source(this, 'turn', turns)];
     this.#sweepAtMs = this.clock.nowMs() + sweepIntervalMs;
   }
 
@@ -198,23 +195,38 @@ export class Fleet {
   }
 }
 
-/** Receives from a queue as Lambda does, and invokes a free process, or a new one. */
+/** The processes of one function: a free one is used again, whichever queue the messages come from. */
+class Processes {
+  readonly #newHandler: () => QueueHandler;
+  readonly #free: QueueHandler[] = [];
+
+  constructor(newHandler: () => QueueHandler) {
+    this.#newHandler = newHandler;
+  }
+
+  async use<Result>(work: (handler: QueueHandler) => Promise<Result>): Promise<Result> {
+    const handler = this.#free.pop() ?? this.#newHandler();
+    const result = await work(handler);
+    this.#free.push(handler);
+    return result;
+  }
+}
+
+/** Receives from a queue as Lambda does, and invokes a process of its function. */
 class Source {
   readonly #fleet: Fleet;
+  readonly #name: 'work' | 'slow' | 'turn';
   readonly #queue: MemoryQueue;
-  readonly #name: 'poll' | 'turn';
-  readonly #newHandler: () => QueueHandler;
-  readonly #free: { readonly number: number; readonly handler: QueueHandler }[] = [];
-  #made = 0;
+  readonly #processes: Processes;
   #underWay = 0;
   /** When the messages that are gathered are handled. */
   #gatheredAtMs: EpochMs | undefined;
 
-  constructor(fleet: Fleet, queue: MemoryQueue, name: 'poll' | 'turn', newHandler: () => QueueHandler) {
+  constructor(fleet: Fleet, name: 'work' | 'slow' | 'turn', processes: Processes) {
     this.#fleet = fleet;
-    this.#queue = queue;
     this.#name = name;
-    this.#newHandler = newHandler;
+    this.#queue = fleet.queues[name];
+    this.#processes = processes;
   }
 
   /** Returns when a look may find something. */
@@ -243,7 +255,7 @@ class Source {
   }
 
   get #settings() {
-    return topology[this.#name === 'poll' ? 'work' : 'turn'].eventSource;
+    return topology[this.#name].eventSource;
   }
 
   get #isFull(): boolean {
@@ -252,23 +264,22 @@ class Source {
 
   async #invoke(messages: readonly ReceivedMessage[]): Promise<void> {
     const { counts, clock } = this.#fleet;
-    const process = this.#free.pop() ?? { number: this.#made++, handler: this.#newHandler() };
     this.#underWay++;
     const startedAtMs = clock.nowMs();
-    const timeoutMs = this.#name === 'poll' ? functions.poll.timeoutMs : turnTimeoutMs;
+    const timeoutMs = this.#name === 'turn' ? turnTimeoutMs : functions.poll.timeoutMs;
     const context = { getRemainingTimeInMillis: () => startedAtMs + timeoutMs - clock.nowMs() };
-    const { batchItemFailures } = await process.handler(eventOf(messages), context);
+    const { batchItemFailures } = await this.#processes.use((handler) => handler(eventOf(messages), context));
     const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
     const done = messages.filter(({ messageId }) => !failed.has(messageId));
     for (const { receiptHandle } of done) this.#queue.deleteMessage(receiptHandle);
-    if (this.#name === 'poll') {
+    if (this.#name === 'turn') counts.turnInvocations++;
+    else {
       counts.pollInvocations++;
       counts.pollBusyMs += clock.nowMs() - startedAtMs;
       counts.receives += Math.ceil(messages.length / batchMax);
       counts.deletes += Math.ceil(done.length / batchMax);
-    } else counts.turnInvocations++;
+    }
     this.#underWay--;
-    this.#free.push(process);
     this.#fleet.noteActivity();
   }
 }

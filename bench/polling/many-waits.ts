@@ -142,22 +142,25 @@ function plant(
   { waits, servers, startsOverMs, takesMs, timeoutMs, ageMs = 0 }: ManyWaits,
 ): void {
   const { clock, deps } = fleet;
-  const random = seededRandom(7);
   const beganAtMs = clock.nowMs();
   const [shortest, longest] = takesMs;
-  let planted = 0;
-  const next = (): void => {
-    const nowMs = clock.nowMs();
-    const server = servers[planted % servers.length] ?? 'healthy';
-    const runId = random.hex(16);
-    const takes = shortest * (longest / shortest) ** random.fraction();
-    tasks.set(runId, { server, startedAtMs: nowMs - ageMs, endsAtMs: nowMs + takes });
-    planted++;
-    const dueInMs = ageMs === 0 ? undefined : Math.floor(random.fraction() * 5 * minuteMs);
-    void plantOne(deps, { runId, server, createdAtMs: nowMs - ageMs, deadlineAtMs: nowMs + timeoutMs }, dueInMs);
-    if (planted < waits) clock.at(beganAtMs + Math.floor((planted / waits) * startsOverMs), next);
-  };
-  clock.at(beganAtMs, next);
+  const each = Math.floor(waits / servers.length);
+  for (const server of servers) {
+    // Gives each server a generator: its tasks are the same whichever other servers there are.
+    const random = seededRandom(7 + names.indexOf(server));
+    let planted = 0;
+    const next = (): void => {
+      const nowMs = clock.nowMs();
+      const runId = random.hex(16);
+      const takes = shortest * (longest / shortest) ** random.fraction();
+      tasks.set(runId, { server, startedAtMs: nowMs - ageMs, endsAtMs: nowMs + takes });
+      planted++;
+      const dueInMs = ageMs === 0 ? undefined : Math.floor(random.fraction() * 5 * minuteMs);
+      void plantOne(deps, { runId, server, createdAtMs: nowMs - ageMs, deadlineAtMs: nowMs + timeoutMs }, dueInMs);
+      if (planted < each) clock.at(beganAtMs + Math.floor((planted / each) * startsOverMs), next);
+    };
+    clock.at(beganAtMs, next);
+  }
 }
 
 async function plantOne(

@@ -32,16 +32,16 @@ export function besideSlow(waits: number, isBeside: boolean): ManyWaits {
 export async function pollingFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
   progress('200 calls behind 30 requests a minute');
   const behind = await manyBehindRate({ ...{ calls: 200, perMinute: 30, minutes: 20, apartMs: 20 } });
-  progress('30,000 waits over 24 hours');
-  const day = await manyWaits(threeServers(30_000, 24));
+  progress('100,000 waits over 24 hours');
+  const day = await manyWaits(threeServers(100_000, 24));
   progress('100,000 old waits at 64 shards');
   const old = await manyWaits({
     ...{ waits: 100_000, servers: ['healthy'], startsOverMs: 5 * minuteMs, forMs: 15 * minuteMs, dueShards: 64 },
     ...{ takesMs: [600 * minuteMs, 601 * minuteMs], timeoutMs: 900 * minuteMs, ageMs: 120 * minuteMs },
   });
   progress('one slow server');
-  const alone = await manyWaits(besideSlow(600, false));
-  const beside = await manyWaits(besideSlow(600, true));
+  const alone = await manyWaits(besideSlow(2_000, false));
+  const beside = await manyWaits(besideSlow(2_000, true));
   return [
     figure('polls.behindRate.writes', behind.writes, 'requests', { atMost: 1_500 }),
     figure('polls.behindRate.started', behind.startsAtMin.length, 'starts', { atLeast: 200 }),

@@ -1,51 +1,30 @@
 import { dueShardOf } from '../../lib/store/sharded-table.js';
-import type {
-  IndexPage,
-  IndexQuery,
-  Item,
-  Key,
-  Table,
-  TransactResult,
-  Write,
-  WriteResult,
-} from '../../lib/store/table.js';
+import type { Table, TransactResult, Write, WriteResult } from '../../lib/store/table.js';
+import { TableAround } from '../table-around.js';
 
 /** Counts the writes of each second that move a marker, by the partition of the due index. */
-export class ShardMeter implements Table {
+export class ShardMeter extends TableAround {
   /** Most writes to one partition in one second. */
   most = 0;
-  readonly #table: Table;
   readonly #shards: number;
   readonly #nowMs: () => number;
   #second = 0;
   #counts = new Map<number, number>();
 
   constructor(table: Table, shards: number, nowMs: () => number) {
-    this.#table = table;
+    super(table);
     this.#shards = shards;
     this.#nowMs = nowMs;
   }
 
-  async write(write: Write): Promise<WriteResult> {
+  override async write(write: Write): Promise<WriteResult> {
     this.#count(write);
-    return this.#table.write(write);
+    return super.write(write);
   }
 
-  async transact(writes: readonly Write[]): Promise<TransactResult> {
+  override async transact(writes: readonly Write[]): Promise<TransactResult> {
     for (const write of writes) this.#count(write);
-    return this.#table.transact(writes);
-  }
-
-  get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
-    return this.#table.get(key, attributes);
-  }
-
-  queryPartition(pk: string, skPrefix?: string, after?: string, attributes?: readonly string[]): Promise<Item[]> {
-    return this.#table.queryPartition(pk, skPrefix, after, attributes);
-  }
-
-  queryIndex(query: IndexQuery): Promise<IndexPage> {
-    return this.#table.queryIndex(query);
+    return super.transact(writes);
   }
 
   #count(write: Write): void {

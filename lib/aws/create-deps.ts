@@ -44,6 +44,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       work: env.workQueueUrl,
       step: env.stepQueueUrl,
       start: env.startQueueUrl,
+      slow: env.slowQueueUrl,
     }),
     secrets,
     messenger: lazyMessenger({ http, clock: system.clock, secrets }),

@@ -58,7 +58,7 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
 }
 
 function toPoll(fields: JsonObject): PollMessage | undefined {
-  const { runId, waitId, server, dueAtMs, hop, by, saidEnded, traceparent } = fields;
+  const { runId, waitId, server, dueAtMs, hop, by, saidEnded, isSlow, traceparent } = fields;
   const knownHop = toHop(hop);
   if (!isRun(runId) || !isWait(waitId)) return undefined;
   if ((server !== undefined && !isText(server)) || (by !== undefined && !isText(by))) return undefined;
@@ -72,6 +72,7 @@ function toPoll(fields: JsonObject): PollMessage | undefined {
       ...{ server, dueAtMs, hop: knownHop, by },
       // Hints only.
       saidEnded: saidEnded === true ? true : undefined,
+      isSlow: isSlow === true ? true : undefined,
       traceparent: isText(traceparent) ? traceparent : undefined,
     }),
   };

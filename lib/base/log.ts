@@ -16,6 +16,20 @@ export const silentLog: Log = {
   error: () => undefined,
 };
 
+/** Shorter ids are cut out only where they stand alone. */
+const plainIdMinChars = 4;
+
+/**
+ * Returns a text for the log without the id of a remote task, which servers like to repeat in their errors: who knows it
+ * can ask some servers for the task.
+ */
+export function withoutTaskId(text: string, taskId: string | undefined): string {
+  if (taskId === undefined || taskId === '') return text;
+  if (taskId.length >= plainIdMinChars) return text.replaceAll(taskId, '[task]');
+  const escaped = taskId.replace(/[^A-Za-z0-9]/g, String.raw`\$&`);
+  return text.replace(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, 'g'), '[task]');
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /**

@@ -23,12 +23,16 @@ type Unit = keyof typeof unitsMs;
 
 /**
  * Returns `duration` in whole milliseconds, rounded up.
- * @throws TypeError that names `what` if a field is unknown, negative or not a finite number, if no field has a value,
- * or if the sum is more than 10 years
+ * @throws TypeError that names `what` if it is no object, if a field is unknown, negative or not a finite number, if no
+ * field has a value, or if the sum is more than 10 years
  */
 export function durationToMs(duration: Duration, what: string): number {
+  // Plain JavaScript may pass anything.
+  const given: unknown = duration;
+  if (typeof given !== 'object' || given === null)
+    throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got ${JSON.stringify(given)}`);
   // An undefined field counts as missing.
-  const fields = Object.entries(duration as Record<string, unknown>).filter(([, value]) => value !== undefined);
+  const fields = Object.entries(given as Record<string, unknown>).filter(([, value]) => value !== undefined);
   if (fields.length === 0) throw new TypeError(`${what} must be a duration such as { minutes: 5 }, got {}`);
   let totalMs = 0;
   for (const [unit, value] of fields) {

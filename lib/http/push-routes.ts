@@ -1,7 +1,9 @@
 import type { Context } from 'hono';
 import { utf8MediaType } from '../base/body-text.js';
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import type { Deps } from '../operations/deps.js';
+import { pushUrl } from '../operations/remote-task/push-registration.js';
 import { pushedWait, receivePush } from '../operations/requests/receive-push.js';
 import { checkLength, readBytes } from './read-body.js';
 import { noQueryIn } from './request-parts.js';
@@ -12,13 +14,16 @@ import { noQueryIn } from './request-parts.js';
 const pushMaxBytes = 4 * 1024 * 1024;
 
 export async function receiveA2a(deps: Deps, context: Context): Promise<Response> {
-  const wait = pushedWait(deps, context.req.param('pushToken') ?? '');
+  const pushToken = context.req.param('pushToken') ?? '';
+  const wait = pushedWait(deps, pushToken);
   noQueryIn(context);
   const request = context.req.raw;
   checkLength(request, pushMaxBytes);
   checkJsonFamily(request.headers.get('content-type'));
   const body = await readBytes(request, pushMaxBytes);
-  await receivePush(deps, wait, { headers: Object.fromEntries(request.headers), body, atMs: deps.clock.nowMs() });
+  const audience = deps.publicUrl === undefined ? undefined : pushUrl(deps.publicUrl, pushToken);
+  const headers = Object.fromEntries(request.headers);
+  await receivePush(deps, wait, { headers, body, atMs: deps.clock.nowMs(), ...defined({ audience }) });
   return new Response(null, { status: 202 });
 }
 

@@ -1,5 +1,6 @@
 // Bodies of pushes of A2A 1.0 and 0.3. Pure.
 
+import { defined } from '../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../base/json.js';
 
 /** What a push says. It is only a reason to read the task: nothing of it is kept. */
@@ -8,6 +9,8 @@ export interface PushedNews {
   readonly taskId?: string;
   /** `working`: the task surely goes on. `other`: it may wait for input, or the news is unknown. */
   readonly says: 'working' | 'ended' | 'other';
+  /** Whether the object has the wrapper of 1.0. */
+  readonly isWrapped?: true;
 }
 
 /**
@@ -17,15 +20,16 @@ export interface PushedNews {
 export function readPush(body: JsonObject): PushedNews {
   const came = unwrapped(body);
   if (came === undefined) return { says: 'other' };
-  const { kind, object } = came;
+  const { kind, object, isWrapped } = came;
   const id = kind === 'task' ? object['id'] : object['taskId'];
   if (typeof id !== 'string') return { says: 'other' };
-  return { taskId: id, says: kind === 'artifact' ? 'working' : saidBy(object) };
+  return { taskId: id, says: kind === 'artifact' ? 'working' : saidBy(object), ...defined({ isWrapped }) };
 }
 
 interface Unwrapped {
   readonly kind: 'task' | 'status' | 'artifact' | 'message';
   readonly object: JsonObject;
+  readonly isWrapped?: true;
 }
 
 /** Fields of the wrapper, and the kinds of bare objects, by what they hold. */
@@ -47,7 +51,10 @@ function unwrapped(body: JsonObject): Unwrapped | undefined {
   const { kind } = body;
   if (typeof kind === 'string') return Object.hasOwn(kinds, kind) ? known(kinds[kind], body) : undefined;
   const [wrapped, ...others] = Object.keys(kinds).filter((name) => isJsonObject(body[name]));
-  if (wrapped !== undefined && others.length === 0) return known(kinds[wrapped], body[wrapped]);
+  if (wrapped !== undefined && others.length === 0) {
+    const within = known(kinds[wrapped], body[wrapped]);
+    return within === undefined ? undefined : { ...within, isWrapped: true };
+  }
   // ProtoJSON, and agents of 0.3, may leave out the kind of a task.
   return wrapped === undefined && isJsonObject(body['status']) && body['id'] !== undefined
     ? { kind: 'task', object: body }

@@ -5,15 +5,21 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { Log } from '../base/log.js';
 import { gatewayBodyMaxBytes } from '../topology/topology.js';
 
+/** The doors of served workflows, which stream their responses. */
+export interface ServedDoors {
+  takes(request: IncomingMessage): boolean;
+  answer(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void>;
+}
+
 export type Invoke = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
 /**
  * Creates an HTTP server that turns each request into an event of an HTTP API (payload format 2.0) and the result into
  * the response. Like API Gateway it refuses a body over 6 MiB and responds for a function that fails.
  */
-export function createGateway(invoke: Invoke, log: Log): Server {
+export function createGateway(invoke: Invoke, log: Log, doors?: ServedDoors): Server {
   return createServer((request, response) => {
-    answer(invoke, request, response).catch((error: unknown) => {
+    answer({ invoke, doors }, request, response).catch((error: unknown) => {
       log.error('request not answered', { error });
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { message: 'Internal Server Error' });
@@ -21,13 +27,18 @@ export function createGateway(invoke: Invoke, log: Log): Server {
   });
 }
 
-async function answer(invoke: Invoke, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  { invoke, doors }: { readonly invoke: Invoke; readonly doors: ServedDoors | undefined },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const body = await readBody(request);
   if (body === undefined) {
     response.setHeader('connection', 'close');
     sendJson(response, 413, { message: 'Request Entity Too Large' });
     return;
   }
+  if (doors?.takes(request) === true) return doors.answer(request, body, response);
   const result = await invoke(toEvent(request, body));
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);

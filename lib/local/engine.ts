@@ -9,6 +9,7 @@ import { hasHeapToSpare, system } from '../process/system.js';
 import { type FunctionName, queues as queueTopology, type QueueTopology } from '../topology/topology.js';
 import { turnHandler } from '../aws/turn-handler.js';
 import { EngineError } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import type { Log } from '../base/log.js';
 import type { EventBus } from '../bus/event-bus.js';
 import { isPreflight, preflightAnswer, readableFor, requireLoopback } from '../http/access.js';
@@ -30,10 +31,11 @@ import type { TokenKeys } from '../tokens/token-keys.js';
 import { BufferedSpans } from '../tracing/buffered-spans.js';
 import type { App } from '../workflow/app.js';
 import { toRequest, toResult } from '../aws/http-event.js';
-import { createGateway, type Invoke } from './api-gateway.js';
+import { createGateway, type Invoke, type ServedDoors } from './api-gateway.js';
 import { EventSource } from './event-source.js';
 import { type FunctionStats, LocalLambda } from './local-lambda.js';
 import { startSchedule } from './minute-timer.js';
+import { answerAsStream, isServed } from './rest-gateway.js';
 
 export interface LocalEngineOptions {
   readonly app: App;
@@ -82,6 +84,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     work: queueTopology.work,
     step: queueTopology.step,
     start: queueTopology.start,
+    slow: queueTopology.slow,
     clock: system.clock,
     onChange: () => {
       for (const source of sources) source.wake();
@@ -96,9 +99,11 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     ...defined({ publicUrl: options.publicUrl }),
     ...defined({ managementTokens: managementToken === undefined ? undefined : () => [managementToken] }),
   });
+  const stopped = new AbortController();
   const server = createGateway(
     withStats(lambda, { log, allowedOrigins }, (event) => lambda.invoke('api', () => api(event))),
     log,
+    servedDoors(getDeps, options, stopped.signal),
   );
   // Listens first: a second engine must not run a single turn.
   await listen(server, options.port);
@@ -114,9 +119,30 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     stats: () => lambda.stats(),
     stop: async () => {
       stopSchedule();
+      stopped.abort();
       for (const source of sources) source.stop();
       await close(server, lambda);
     },
+  };
+}
+
+/** Returns the doors of served workflows; undefined if the app serves none. */
+function servedDoors(
+  getDeps: () => Deps,
+  { app, managementToken, allowedOrigins = [] }: LocalEngineOptions,
+  stopped: AbortSignal,
+): ServedDoors | undefined {
+  if (app.serve === undefined) return undefined;
+  const load = lazy(async () => {
+    const { serveHandler } = await import('../aws/serve-handler.js');
+    return serveHandler(getDeps, {
+      ...{ loopbackOnly: true, allowedOrigins },
+      ...defined({ managementTokens: managementToken === undefined ? undefined : () => [managementToken] }),
+    });
+  });
+  return {
+    takes: isServed,
+    answer: async (request, body, response) => answerAsStream(await load(), request, body, { response, stopped }),
   };
 }
 
@@ -141,13 +167,16 @@ function createSources({ lambda, queues, getDeps, log }: SourceParts): readonly 
       ...paceOf(queueTopology.turn),
       invoke: (event) => lambda.invoke('turn', (context) => turn(event, context)),
     }),
-    new EventSource({
-      ...shared,
-      name: 'work',
-      queue: queues.work,
-      ...paceOf(queueTopology.work),
-      invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
-    }),
+    ...(['work', 'slow'] as const).map(
+      (name) =>
+        new EventSource({
+          ...shared,
+          name,
+          queue: queues[name],
+          ...paceOf(queueTopology[name]),
+          invoke: (event) => lambda.invoke('poll', (context) => poll(event, context)),
+        }),
+    ),
     new EventSource({
       ...shared,
       name: 'step',

@@ -1,13 +1,13 @@
 import { defined } from '../base/defined.js';
 import { type DestinationStream, pino } from 'pino';
-import type { Log } from '../base/log.js';
+import { type Log, withoutTaskId } from '../base/log.js';
 import type { LogLevel } from '../topology/env.js';
 
 /**
  * Creates a log of JSON lines. No line contains a settle token, a bearer token or a URL, whatever callers pass: these
  * are cut out of every text, including those of errors and their causes. The value of a field whose name contains
  * "token", "secret", "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators,
- * is left out. A field named like one that the log itself writes, or that CloudWatch acts on, gets an underscore at the
+ * is left out. The texts of an error that names a remote task are without its id. A field named like one that the log itself writes, or that CloudWatch acts on, gets an underscore at the
  * end of its name.
  */
 export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
@@ -56,7 +56,7 @@ function withFreeNames(fields: unknown): object {
 /** Looked for anywhere in the name of a field, without separators. */
 const secretWords = /token|secret|password|authorization|apikey|bearer|cookie/;
 /** Looked for as the whole name. */
-const contentNames = /^(body|payload)$/;
+const contentNames = /^(body|payload|taskid)$/;
 const depthMax = 6;
 const textMax = 4_000;
 
@@ -76,17 +76,27 @@ function isSecret(field: string): boolean {
   return secretWords.test(name) || contentNames.test(name);
 }
 
-function redactError(error: Error, depth: number): object {
+function redactError(error: Error, depth: number, hidden = taskIdIn(error)): object {
   const { code } = error as { code?: unknown };
+  const clean = (text: string): string => redactText(withoutTaskId(text, hidden));
+  const cause = (): unknown =>
+    error.cause instanceof Error ? redactError(error.cause, depth + 1, hidden) : redact(error.cause, depth + 1);
   return {
     name: error.name,
     ...defined({ code: typeof code === 'string' ? code : undefined }),
-    message: redactText(error.message),
+    message: clean(error.message),
     ...defined({
-      stack: error.stack === undefined ? undefined : redactText(error.stack),
-      cause: error.cause === undefined || depth >= depthMax ? undefined : redact(error.cause, depth + 1),
+      stack: error.stack === undefined ? undefined : clean(error.stack),
+      cause: error.cause === undefined || depth >= depthMax ? undefined : cause(),
     }),
   };
+}
+
+/** Returns the id of the remote task that an error, or one of its causes, names in its details. */
+function taskIdIn(error: unknown, depth = 0): string | undefined {
+  if (!(error instanceof Error) || depth > depthMax) return undefined;
+  const { details } = error as { details?: { readonly taskId?: unknown } };
+  return typeof details?.taskId === 'string' ? details.taskId : taskIdIn(error.cause, depth + 1);
 }
 
 /** Settle token: run id, wait id, key id, MAC. The run id may stay, since it grants nothing. */

@@ -3,6 +3,7 @@ import type { Clock, EpochMs } from '../base/time.js';
 import { MemoryQueue } from './memory-queue.js';
 import {
   groupOf,
+  queueOf,
   type Queues,
   type StartMessage,
   type StepMessage,
@@ -21,6 +22,8 @@ export interface MemoryQueuesOptions {
   readonly step: QueueRules;
   /** Default: the rules of `step`. */
   readonly start?: QueueRules;
+  /** Default: the messages of this queue are sent to `work`. */
+  readonly slow?: QueueRules;
   readonly clock: Clock;
   /** Called after each change of a queue; the receiver then checks `nextChangeAtMs` again. Must not throw. */
   readonly onChange?: () => void;
@@ -32,40 +35,28 @@ export class MemoryQueues implements Queues {
   readonly work: MemoryQueue;
   readonly step: MemoryQueue;
   readonly start: MemoryQueue;
+  readonly slow: MemoryQueue;
   readonly turnDeadLetters: MemoryQueue;
   readonly workDeadLetters: MemoryQueue;
   readonly stepDeadLetters: MemoryQueue;
   readonly startDeadLetters: MemoryQueue;
+  readonly slowDeadLetters: MemoryQueue;
 
-  constructor({ turn, work, step, start = step, clock, onChange }: MemoryQueuesOptions) {
+  constructor({ turn, work, step, start = step, slow, clock, onChange }: MemoryQueuesOptions) {
     const shared = { clock, ...defined({ onChange }) };
     const deadLetters = { clock, visibilityMs: 30_000, maxReceiveCount: Infinity };
     this.turnDeadLetters = new MemoryQueue({ name: 'turn-dead-letters', kind: 'fifo', ...deadLetters });
     this.workDeadLetters = new MemoryQueue({ name: 'work-dead-letters', kind: 'standard', ...deadLetters });
     this.stepDeadLetters = new MemoryQueue({ name: 'step-dead-letters', kind: 'standard', ...deadLetters });
     this.startDeadLetters = new MemoryQueue({ name: 'start-dead-letters', kind: 'standard', ...deadLetters });
+    this.slowDeadLetters = new MemoryQueue({ name: 'slow-dead-letters', kind: 'standard', ...deadLetters });
+    const standard = (name: string, rules: QueueRules, dead: MemoryQueue): MemoryQueue =>
+      new MemoryQueue({ name, kind: 'standard', ...rules, deadLetters: dead, ...shared });
     this.turn = new MemoryQueue({ name: 'turn', kind: 'fifo', ...turn, deadLetters: this.turnDeadLetters, ...shared });
-    this.work = new MemoryQueue({
-      name: 'work',
-      kind: 'standard',
-      ...work,
-      deadLetters: this.workDeadLetters,
-      ...shared,
-    });
-    this.step = new MemoryQueue({
-      name: 'step',
-      kind: 'standard',
-      ...step,
-      deadLetters: this.stepDeadLetters,
-      ...shared,
-    });
-    this.start = new MemoryQueue({
-      name: 'start',
-      kind: 'standard',
-      ...start,
-      deadLetters: this.startDeadLetters,
-      ...shared,
-    });
+    this.work = standard('work', work, this.workDeadLetters);
+    this.step = standard('step', step, this.stepDeadLetters);
+    this.start = standard('start', start, this.startDeadLetters);
+    this.slow = slow === undefined ? this.work : standard('slow', slow, this.slowDeadLetters);
   }
 
   async sendTurn(message: TurnMessage, dedupId: string): Promise<void> {
@@ -73,7 +64,7 @@ export class MemoryQueues implements Queues {
   }
 
   async sendWork(message: WorkMessage, delayMs: number): Promise<void> {
-    this.work.send({ body: JSON.stringify(message), delayMs, ...defined({ groupId: groupOf(message) }) });
+    this[queueOf(message)].send({ body: JSON.stringify(message), delayMs, ...defined({ groupId: groupOf(message) }) });
   }
 
   async sendStep(message: StepMessage, delayMs: number): Promise<void> {
@@ -86,7 +77,8 @@ export class MemoryQueues implements Queues {
 
   /** Returns the earliest instant, possibly in the past, at which a receive from one of the queues finds something. */
   nextChangeAtMs(): EpochMs | undefined {
-    const instants = [this.turn, this.work, this.step, this.start].flatMap((queue) => queue.nextChangeAtMs() ?? []);
+    const queues = [this.turn, this.work, this.step, this.start, this.slow];
+    const instants = queues.flatMap((queue) => queue.nextChangeAtMs() ?? []);
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 }

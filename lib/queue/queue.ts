@@ -42,6 +42,8 @@ export interface PollMessage {
   readonly traceparent?: string;
   /** Id of the caller who asked for the read. */
   readonly by?: string;
+  /** Set if its server answers slowly: the message is for the slow queue, and is read by whoever receives it. */
+  readonly isSlow?: true;
 }
 
 /** A delayed wake. Uses the standard queue, since a FIFO queue has no delay per message. */
@@ -82,6 +84,11 @@ export type WorkMessage = PollMessage | DelayedWakeMessage;
 /** Returns the message group of a message: the server that it reads, so that the messages of others do not wait for it. */
 export function groupOf(message: WorkMessage): string | undefined {
   return message.kind === 'poll' ? message.server : undefined;
+}
+
+/** Returns the queue of a message: reads of servers that answer slowly have their own. */
+export function queueOf(message: WorkMessage): 'work' | 'slow' {
+  return message.kind === 'poll' && message.isSlow === true ? 'slow' : 'work';
 }
 
 /**

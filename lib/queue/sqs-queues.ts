@@ -4,6 +4,7 @@ import { EngineError } from '../base/errors.js';
 import { queueDelayMaxMs } from '../base/limits.js';
 import {
   groupOf,
+  queueOf,
   type Queues,
   type StartMessage,
   type StepMessage,
@@ -21,6 +22,8 @@ export interface SqsQueueUrls {
   readonly step: string;
   /** Standard. */
   readonly start: string;
+  /** Standard. */
+  readonly slow: string;
 }
 
 /**
@@ -32,12 +35,14 @@ export class SqsQueues implements Queues {
   readonly #work: SqsBatches;
   readonly #step: SqsBatches;
   readonly #start: SqsBatches;
+  readonly #slow: SqsBatches;
 
   constructor(client: SQSClient, urls: SqsQueueUrls) {
     this.#turn = new SqsBatches(client, urls.turn);
     this.#work = new SqsBatches(client, urls.work);
     this.#step = new SqsBatches(client, urls.step);
     this.#start = new SqsBatches(client, urls.start);
+    this.#slow = new SqsBatches(client, urls.slow);
   }
 
   async sendTurn(message: TurnMessage, dedupId: string): Promise<void> {
@@ -49,7 +54,9 @@ export class SqsQueues implements Queues {
   }
 
   async sendWork(message: WorkMessage, delayMs: number): Promise<void> {
-    await sendDelayed('work', this.#work, { message, groupId: groupOf(message) }, delayMs);
+    const queue = queueOf(message);
+    const batches = queue === 'slow' ? this.#slow : this.#work;
+    await sendDelayed(queue, batches, { message, groupId: groupOf(message) }, delayMs);
   }
 
   async sendStep(message: StepMessage, delayMs: number): Promise<void> {
@@ -62,7 +69,7 @@ export class SqsQueues implements Queues {
 }
 
 async function sendDelayed(
-  queue: 'work' | 'step' | 'start',
+  queue: Exclude<keyof SqsQueueUrls, 'turn'>,
   batches: SqsBatches,
   {
     message,
@@ -81,11 +88,7 @@ async function sendDelayed(
   });
 }
 
-async function send(
-  queue: 'turn' | 'work' | 'step' | 'start',
-  batches: SqsBatches,
-  message: OutgoingMessage,
-): Promise<void> {
+async function send(queue: keyof SqsQueueUrls, batches: SqsBatches, message: OutgoingMessage): Promise<void> {
   try {
     await batches.send(message);
   } catch (error) {

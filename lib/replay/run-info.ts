@@ -8,7 +8,7 @@ export type CallKeys = WeakMap<object, () => string | undefined>;
 
 /** Creates `ctx.info`, frozen because all scopes share it. */
 export function runInfo({ runId, workflow, start }: RunFacts, callKeys: CallKeys): RunInfo {
-  const { version, id, key, tags, parent, previousRunId } = start;
+  const { version, id, key, tags, owner, tenant, parent, previousRunId } = start;
   const by = parent && Object.freeze({ runId: parent.runId, ...defined({ workflow: parent.workflow }) });
   return Object.freeze({
     runId,
@@ -16,7 +16,7 @@ export function runInfo({ runId, workflow, start }: RunFacts, callKeys: CallKeys
     version,
     ...defined({ id, key }),
     tags: Object.freeze({ ...tags }),
-    ...defined({ parent: by, previousRunId }),
+    ...defined({ owner, tenant, parent: by, previousRunId }),
     idempotencyKeyOf(call) {
       const keyOf = callKeys.get(call);
       if (keyOf === undefined) throw invalid('idempotencyKeyOf needs the promise that ctx.callRemoteTask returned');

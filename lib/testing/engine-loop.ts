@@ -42,6 +42,14 @@ export class EngineLoop {
    * attempts of long steps, which run for real, have ended.
    */
   async runUntilQuiet(waitForSteps: boolean): Promise<void> {
+    try {
+      await this.#handleAll(waitForSteps);
+    } finally {
+      await this.#deps.spans?.flush();
+    }
+  }
+
+  async #handleAll(waitForSteps: boolean): Promise<void> {
     // Loads what calls of limited servers need: virtual time must not pass meanwhile.
     await Promise.all([loadServerLimiter(), this.#deps.store.servers.limits()]);
     for (;;) {

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { EpochMs } from '../base/time.js';
+import { webhookHeaders } from '../remote/people/sign-webhook.js';
 import type { SecretScheme } from '../workflow/hook-auth.js';
 
 /** A request of a sender, as it comes. */
@@ -59,13 +60,8 @@ const proofs: Readonly<Record<SecretScheme, Proof>> = {
   }),
   standardWebhooks: (delivery) => {
     const { secret, body, atMs } = delivery;
-    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-    const signed = `${idOf(delivery)}.${secondsOf(atMs)}.${body}`;
-    return {
-      'webhook-id': idOf(delivery),
-      'webhook-timestamp': secondsOf(atMs),
-      'webhook-signature': `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
-    };
+    const key = secret.replace(/^whsec_/, '');
+    return webhookHeaders([key], { id: idOf(delivery), timestamp: secondsOf(atMs), body });
   },
   bearer: (delivery) => ({ authorization: `Bearer ${delivery.secret}`, 'idempotency-key': idOf(delivery) }),
 };

@@ -8,8 +8,10 @@ import type { Metrics } from '../base/metrics.js';
 import type { EpochMs } from '../base/time.js';
 import { MemoryBus } from '../bus/memory-bus.js';
 import type { Deps } from '../operations/deps.js';
+import type { Spans } from '../operations/spans.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { drainMicrotasks } from '../process/drain.js';
+import { system } from '../process/system.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { protectTransports } from '../remote/guard/protection.js';
 import type { Messenger } from '../remote/messenger.js';
@@ -19,7 +21,9 @@ import type { PayloadCipher } from '../store/cipher.js';
 import { RunStore } from '../store/run-store.js';
 import { SealedTable } from '../store/sealed-table.js';
 import { TokenKeys } from '../tokens/token-keys.js';
+import { BufferedSpans } from '../tracing/buffered-spans.js';
 import type { App } from '../workflow/app.js';
+import type { Tracing } from '../workflow/tracing.js';
 import { Changes } from './changes.js';
 import { MemoryMessenger } from './memory-messenger.js';
 import type { ScriptedServer, ScriptedServerHandle } from './scripted-server.js';
@@ -40,6 +44,12 @@ export interface TestAppOptions {
   /** Secrets of hooks and relays, by the name under which the app refers to them. Default: none can be read. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly log?: Log;
+  /**
+   * Receives the spans of the engine in place of the `tracing` of the app, which is not called: for example a provider
+   * that keeps them in memory. They are there when `runToEnd`, `pass` or `settleDown` returns. Default: no spans are
+   * made.
+   */
+  readonly tracing?: Tracing;
   /** @internal Sends notices to people. Default: one that keeps them for `notices`. */
   readonly messenger?: Messenger;
   /** @internal Receives metrics, as in a deployment. Default: none. */
@@ -57,6 +67,17 @@ export interface TestDeps {
   readonly changes: Changes;
 }
 
+/** @internal How tests of the engine hear the output of every test app. */
+export interface Listeners {
+  /** Returns a log that passes on to `log` what it hears. */
+  readonly log: (log: Log) => Log;
+  readonly metrics: (metrics?: Metrics) => Metrics;
+  readonly spans: Spans;
+}
+
+/** @internal Empty, unless the engine itself is tested. */
+export const listeners: Partial<Listeners> = {};
+
 const defaultStartMs = Date.UTC(2026, 0, 1);
 
 /**
@@ -69,9 +90,11 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
   const queues = createQueues(clock, changes);
   const seed = options.seed ?? 1;
   const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
-  const log = options.log ?? silentLog;
+  const given = options.log ?? silentLog;
+  const log = listeners.log?.(given) ?? given;
   const bus = options.bus === true ? new MemoryBus() : undefined;
   const messenger = new MemoryMessenger(clock);
+  const metrics = listeners.metrics?.(options.metrics) ?? options.metrics;
   const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
   const deps: Deps = {
     get app() {
@@ -90,7 +113,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
         clock,
         delay,
         log,
-        metrics: options.metrics,
+        metrics,
       },
     ),
     tokens: new TokenKeys([{ keyId: 'test', secret: new Uint8Array(32) }]),
@@ -100,12 +123,17 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     drain: drainMicrotasks,
     delay,
     log,
-    ...defined({ bus, metrics: options.metrics }),
+    ...defined({ bus, metrics, spans: spansOf(options.tracing, log) ?? listeners.spans }),
     messenger: options.messenger ?? messenger,
     secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),
   };
   return { deps, clock, queues, bus, messenger, changes };
+}
+
+/** Sending takes real time, which the clock of a test does not measure. */
+function spansOf(tracing: Tracing | undefined, log: Log): Deps['spans'] {
+  return tracing === undefined ? undefined : new BufferedSpans(tracing, { ...system, log });
 }
 
 function secretsOf(values: Readonly<Record<string, string>>): NonNullable<Deps['secrets']> {

@@ -12,6 +12,7 @@ export const envNames = {
   workQueueUrl: 'OUTWAIT_WORK_QUEUE_URL',
   stepQueueUrl: 'OUTWAIT_STEP_QUEUE_URL',
   startQueueUrl: 'OUTWAIT_START_QUEUE_URL',
+  slowQueueUrl: 'OUTWAIT_SLOW_QUEUE_URL',
   /**
    * `keyId:base64url[,keyId:base64url]`; the first signs, all verify, the last makes the ids of keyed starts and stays
    * for good.
@@ -77,6 +78,7 @@ export interface Env {
   readonly workQueueUrl: string;
   readonly stepQueueUrl: string;
   readonly startQueueUrl: string;
+  readonly slowQueueUrl: string;
   readonly tokenKeys: TextSource;
   readonly payloadKeys: string | undefined;
   readonly payloadKmsKey: string | undefined;
@@ -96,7 +98,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
  * @throws EngineError `CONFIG_INVALID` that names every missing or wrong variable, but no value
  */
 export function readEnv(variables: Variables): Env {
-  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'startQueueUrl'] as const;
+  const required = ['table', 'turnQueueUrl', 'workQueueUrl', 'stepQueueUrl', 'startQueueUrl', 'slowQueueUrl'] as const;
   const tokenKeys = readText(variables, envNames.tokenKeys, envNames.tokenKeysSecret);
   const missing = [
     ...required.map((name) => envNames[name]).filter((name) => (variables[name] ?? '') === ''),
@@ -110,6 +112,7 @@ export function readEnv(variables: Variables): Env {
     workQueueUrl: variables[envNames.workQueueUrl] ?? '',
     stepQueueUrl: variables[envNames.stepQueueUrl] ?? '',
     startQueueUrl: variables[envNames.startQueueUrl] ?? '',
+    slowQueueUrl: variables[envNames.slowQueueUrl] ?? '',
     tokenKeys,
     ...readPayloadKeySources(variables),
     publicUrl: readPublicUrl(variables),

@@ -45,7 +45,17 @@ export interface FunctionTopology {
 }
 
 export type FunctionName = 'api' | 'turn' | 'poll' | 'step' | 'schedule';
-export type QueueName = 'turn' | 'work' | 'step' | 'start';
+export type QueueName = 'turn' | 'work' | 'step' | 'start' | 'slow';
+
+const work: QueueTopology = {
+  fifo: false,
+  // Six times the timeout of the function plus the window, as AWS recommends.
+  visibilityMs: 6 * pollTimeoutMs + 2_000,
+  maxReceiveCount,
+  deadLetterRetentionDays: 14,
+  // Shares one invocation among many reads, which the window gathers.
+  eventSource: { batchSize: 40, batchingWindowMs: 2_000, maxConcurrency: 20 },
+};
 
 export const queues: Readonly<Record<QueueName, QueueTopology>> = {
   turn: {
@@ -56,15 +66,9 @@ export const queues: Readonly<Record<QueueName, QueueTopology>> = {
     // Takes one run per invocation: a turn may hold 45 s of steps, and another run must not wait for them.
     eventSource: { batchSize: 1, batchingWindowMs: 0, maxConcurrency: 100 },
   },
-  work: {
-    fifo: false,
-    // Six times the timeout of the function plus the window, as AWS recommends.
-    visibilityMs: 6 * pollTimeoutMs + 2_000,
-    maxReceiveCount,
-    deadLetterRetentionDays: 14,
-    // Shares one invocation among many reads, which the window gathers.
-    eventSource: { batchSize: 40, batchingWindowMs: 2_000, maxConcurrency: 20 },
-  },
+  work,
+  // Holds reads of servers that answer slowly, whose invocations would otherwise be missing for the others.
+  slow: work,
   step: {
     fifo: false,
     // Six times the timeout. The lease replaces a dead worker sooner.

@@ -1,5 +1,6 @@
 import { lazy } from '../base/lazy.js';
 import type { Deps } from '../operations/deps.js';
+import { inTime } from '../operations/in-time.js';
 import type { Spans, Work } from '../operations/spans.js';
 import type { Tracing } from '../workflow/tracing.js';
 
@@ -36,18 +37,15 @@ export class BufferedSpans implements Spans {
     if (work.length === 0) return;
     this.#work = [];
     this.#dropped = 0;
-    const { log, delay } = this.#parts;
-    const done = new AbortController();
-    const late = delay(sendMaxMs, done.signal).then(() => {
-      if (!done.signal.aborted) throw new Error(`the spans were not sent within ${sendMaxMs / 1_000} s`);
-    });
+    const { log } = this.#parts;
     try {
       if (dropped > 0) log.warn('spans dropped: there were too many', { dropped });
-      await Promise.race([this.#load().then((send) => send(work)), late]);
+      const sending = this.#load().then((send) => send(work));
+      await inTime(this.#parts, sendMaxMs, sending, () => {
+        throw new Error(`the spans were not sent within ${sendMaxMs / 1_000} s`);
+      });
     } catch (error) {
       log.warn('spans not sent', { spans: work.length, error });
-    } finally {
-      done.abort('done');
     }
   }
 }

@@ -14,6 +14,7 @@ import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
 import type { Tracing } from './tracing.js';
+import { problemWithServe, type ServeConfig } from './serve.js';
 import { problemWithStaleAfter } from './stale-after.js';
 
 export { secret } from './server-auth.js';
@@ -148,6 +149,8 @@ export interface AppConfig<
   readonly tracing?: Tracing;
   /** Who may do what over HTTP. Default: whoever the management token, or the authorizer, lets in may do everything. */
   readonly access?: AccessConfig;
+  /** Which workflows others may call, as skills of an A2A agent. Default: none. */
+  readonly serve?: ServeConfig;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -162,6 +165,7 @@ export interface App {
   readonly people?: People;
   readonly tracing?: Tracing;
   readonly access?: AccessConfig;
+  readonly serve?: ServeConfig;
 }
 
 /**
@@ -208,13 +212,16 @@ export function defineApp<
   const { access } = config;
   const problem = access === undefined ? undefined : problemWithAccess(access);
   if (problem !== undefined) throw invalid(`access: ${problem}`);
+  const { serve } = config;
+  const serveProblem = serve === undefined ? undefined : problemWithServe(serve, workflows);
+  if (serveProblem !== undefined) throw invalid(`serve.${serveProblem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
-    ...defined({ people: toPeople(config.people), tracing, access }),
+    ...defined({ people: toPeople(config.people), tracing, access, serve }),
   };
 }
 
@@ -316,7 +323,8 @@ function checkPush(field: string, config: A2aAgentConfig): void {
   const { push = 'auto' } = config;
   if (!(pushModes as readonly unknown[]).includes(push))
     throw invalid(`${field}.push must be ${pushModes.join(' or ')}, got ${JSON.stringify(push)}`);
-  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth);
+  // Tokens name the URL that the agent pushes to, unless the proof says otherwise.
+  const problem = config.pushAuth === undefined ? undefined : problemWithHookAuths(config.pushAuth, 'the push URL');
   if (problem !== undefined) throw invalid(`${field}.pushAuth: ${problem}`);
 }
 

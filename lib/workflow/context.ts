@@ -239,7 +239,8 @@ export interface WorkflowContext extends ServedContext {
    * Asks a person. `outwait inputs` and `GET /inputs` list the question until it is answered, once, with `outwait
    * answer` or `POST /inputs/{id}`. Declining and cancelling are answers too. A schema that can be converted to JSON
    * Schema is shown with the question, and types and parses the answer.
-   * @throws EngineError `INPUT_TIMED_OUT`; `INPUT_INVALID` for an answer that does not fit the schema
+   * @throws EngineError `INPUT_TIMED_OUT`; `INPUT_INVALID` for an answer that does not fit the schema; `CONFIG_INVALID` for
+   * an addressee that the app does not have
    */
   ask<Content>(question: TypedAskOptions<Content>): Promise<TypedAnswer<Content>>;
   ask(question: AskOptions): Promise<RemoteAnswer>;

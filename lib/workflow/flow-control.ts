@@ -26,7 +26,7 @@ export interface Concurrency<Input = unknown> {
   readonly whenBusy?: WhenBusy;
 }
 
-/** How many runs of a workflow begin in a period. */
+/** How many runs of a workflow begin in a period, for each tenant. */
 export interface Throttle<Input = unknown> {
   /** Starts with the same key share the limit. Default: all starts of the workflow share it. */
   readonly key?: KeyOf<Input>;

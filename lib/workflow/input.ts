@@ -27,8 +27,8 @@ export function askPerson(options: AskPersonOptions = {}): InputHandler {
     try {
       return await ctx.ask({
         name: 'input',
-        message: message === '' ? 'the server sent a question without a message' : message,
-        ...defined({ schema, url, timeout, to, remindAfter, escalate }),
+        message: message === '' ? 'the server sent a question without a message' : message.toWellFormed(),
+        ...defined({ schema, url: url?.toWellFormed(), timeout, to, remindAfter, escalate }),
       });
     } catch (error) {
       const isUnanswered = error instanceof EngineError && error.code === 'INPUT_TIMED_OUT';

@@ -18,7 +18,10 @@ export interface JwtOptions {
   readonly issuer: string;
   /** URL of the issuer's public keys (RFC 7517). No other keys are used, whatever a token names. */
   readonly jwksUrl: string;
-  /** `aud` that a token must have, or a list of which it must have one. Required for hooks and relays. */
+  /**
+   * `aud` that a token must have, or a list of which it must have one. Required for hooks and relays. Default for
+   * pushes: the URL that the agent was given for this task.
+   */
   readonly audience?: string | readonly string[];
   /** `sub` that a token must have: for an issuer that several senders share. Default: any. */
   readonly subject?: string;

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../base/errors.js';
 import { isList } from '../base/list.js';
-import { toCaller } from '../history/question.js';
+import { toCaller, type AddressedQuestion } from '../history/question.js';
 import { configName } from './config-name.js';
 import { problemWithSource, type SecretReference, type SecretSource } from './server-auth.js';
 
@@ -129,6 +129,20 @@ export function secretsOfPeople(people: People | undefined): readonly SecretSour
 export function linkTo({ link }: People, inputId: string, publicUrl: string | undefined): string | undefined {
   if (link === undefined) return publicUrl === undefined ? undefined : `${publicUrl}/inputs/${inputId}`;
   return link.replace(placeholder, inputId);
+}
+
+/** Returns what is wrong with the addressees of a question, if anything: a name that no receiver has. */
+export function problemWithAddressees(
+  people: People | undefined,
+  { to, escalate }: Pick<AddressedQuestion, 'to' | 'escalate'>,
+): string | undefined {
+  const receivers = people?.receivers ?? {};
+  for (const [field, name] of Object.entries({ to: to === toCaller ? undefined : to, 'escalate.to': escalate?.to }))
+    if (name !== undefined && !Object.hasOwn(receivers, name)) {
+      const known = Object.keys(receivers).join(', ') || 'none';
+      return `${field} of a question: people.receivers of the app has no "${name}"; known receivers: ${known}`;
+    }
+  return undefined;
 }
 
 /**

@@ -13,6 +13,10 @@ export interface RunInfo {
   readonly key?: string;
   /** Tags of the start; empty if none were given. Kept like `id`. */
   readonly tags: Readonly<Record<string, string>>;
+  /** Id of the caller who started the run or its first ancestor. Missing if the start had no named caller. Kept like `id`. */
+  readonly owner?: string;
+  /** The tenant that the run belongs to, if any. Children of the run belong to it too. Kept like `id`. */
+  readonly tenant?: string;
   /** The run that started this one as its child. Kept like `id`. */
   readonly parent?: RunParent;
   /** The run that this one continues (`ctx.continueAsNew`). */

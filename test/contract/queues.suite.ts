@@ -8,7 +8,7 @@ export interface Received {
   readonly groupId?: string;
 }
 
-type QueueName = 'turn' | 'work' | 'step' | 'start';
+type QueueName = 'turn' | 'work' | 'step' | 'start' | 'slow';
 
 export interface QueuesUnderTest {
   readonly queues: Queues;
@@ -50,6 +50,16 @@ export function describeQueues(
       const received = await under.receive('turn');
       expect(bodies(received)).toEqual([{ runId: runA, news: [{ waitId: '3' }] }]);
       expect(received[0]!.groupId).toBe(runA);
+    });
+
+    it('carries reads of servers that answer slowly in a queue of their own', async () => {
+      const poll = { kind: 'poll', runId: runA, waitId: '3', server: 'reports' } as const;
+      await under.queues.sendWork({ ...poll, isSlow: true }, 0);
+      expect(bodies(await under.receive('slow'))).toEqual([{ ...poll, isSlow: true }]);
+      expect(await under.receive('work')).toEqual([]);
+      await under.queues.sendWork(poll, 0);
+      expect(bodies(await under.receive('work'))).toEqual([poll]);
+      expect(await under.receive('slow')).toEqual([]);
     });
 
     it('carries a message of the queue of starts as JSON', async () => {

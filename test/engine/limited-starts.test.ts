@@ -93,6 +93,30 @@ describe('throttled starts (EN-31)', () => {
     expect(notes.map(([, n]) => n)).toEqual([1, 2, 3]);
   });
 
+  it('of two tenants do not count for one another, and keep the place of those without a tenant', async () => {
+    const { kit, notes, start } = newApp({ throttle: { key, limit: 1, period: { seconds: 10 } } });
+    const startOf = (tenant: string, n: number) => {
+      const caller = { id: tenant, tenant, roles: ['operate'] } as const;
+      return startRun({ ...kit.deps, caller }, { workflow: 'note', input: { user: 'ada', n } });
+    };
+    await start(1);
+    await startOf('acme', 2);
+    await startOf('bolt', 3);
+    await startOf('acme', 4);
+    await start(5);
+    await kit.pass({ minutes: 1 });
+    expect([...notes].sort(([, a], [, b]) => a - b)).toEqual([
+      [0, 1],
+      [0, 2],
+      [0, 3],
+      [10, 4],
+      [10, 5],
+    ]);
+    // The key of versions that knew no tenants.
+    const stored = await kit.deps.store.limitedStarts.readThrottle(kit.deps.digest('note\nada'));
+    expect(stored).toMatchObject({ generation: 2 });
+  });
+
   it('have their timeout from when they begin', async () => {
     const { kit, notes, start } = newApp({ throttle: { limit: 1, period: { minutes: 10 } } });
     await start(1);

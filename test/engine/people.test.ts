@@ -183,14 +183,66 @@ describe('people of a question (S2-20)', () => {
   });
 
   it('are told by a later deployment that brings their receiver', async () => {
-    const flow = aFlow(async (ctx) => ctx.ask({ message: 'Refund?', to: 'finance' }));
-    const app = createTestApp(anApp(flow));
-    await app.start(flow, null);
+    const flow = aFlow(async (ctx) => ctx.ask({ message: 'Refund?', to: 'finance', remindAfter: { hours: 1 } }));
+    const app = createTestApp(defineApp({ workflows: [flow], people }));
+    const runId = await app.start(flow, null);
     await app.pass({ minutes: 30 });
-    expect(app.notices()).toEqual([]);
-    app.deploy(defineApp({ workflows: [flow], people }));
+    app.deploy(anApp(flow));
     await app.pass({ hours: 2 });
     expect(app.notices()).toHaveLength(1);
+    expect(await app.show(runId)).toMatchObject({ status: 'running' });
+    app.deploy(defineApp({ workflows: [flow], people }));
+    await app.pass({ hours: 2 });
+    expect(app.notices().length).toBeGreaterThan(1);
+  });
+
+  it.each([
+    [
+      { to: 'finanec' },
+      'to of a question: people.receivers of the app has no "finanec"; known receivers: finance, cfo',
+    ],
+    [
+      { to: 'finance', escalate: { after: { hours: 1 }, to: 'constructor' } },
+      'escalate.to of a question: people.receivers of the app has no "constructor"; known receivers: finance, cfo',
+    ],
+  ])('are refused at once if the app does not know them, and the question is not opened: %j', async (ask, message) => {
+    const { app, runId } = await asked({ ...ask, timeout: { days: 1 } }, { bus: true });
+    expect(app.notices()).toEqual([]);
+    expect(await app.inputs()).toEqual([]);
+    expect(app.lifecycleEvents().map(({ type }) => type)).not.toContain('InputRequired');
+    expect(await app.runToEnd(runId, { within: { seconds: 1 } })).toEqual({
+      status: 'failed',
+      error: { code: 'CONFIG_INVALID', message },
+    });
+  });
+
+  it('are refused by an app without people, and the workflow can ask anybody instead', async () => {
+    const flow = aFlow(async (ctx) => {
+      const asked = ctx.ask({ message: 'Refund?', to: 'finance' });
+      const code = await asked.then(String, (error: unknown) => (error as { code: string }).code);
+      return [code, await ctx.ask({ message: 'Refund?' })];
+    });
+    const app = createTestApp(defineApp({ workflows: [flow] }));
+    const runId = await app.start(flow, null);
+    await app.settleDown();
+    const [input] = await app.inputs();
+    await app.answer(input?.inputId ?? '', { action: 'decline' });
+    expect(await app.runToEnd(runId)).toEqual({
+      status: 'completed',
+      result: ['CONFIG_INVALID', { action: 'decline' }],
+    });
+  });
+
+  it('are told the beginning of a long question, which is listed whole', async () => {
+    const message = `Which? ${'é'.repeat(2_000)}`;
+    const { app } = await asked({ to: 'finance', message });
+    const [notice] = app.notices();
+    const told = notice?.data['question'] as string;
+    expect(told).toBe(`Which? ${'é'.repeat(495)}…`);
+    expect(Buffer.byteLength(told)).toBe(1_000);
+    expect((await app.inputs())[0]?.message).toBe(message);
+    const short = await asked({ to: 'finance', message: 'x'.repeat(1_000) });
+    expect(short.app.notices()[0]?.data['question']).toBe('x'.repeat(1_000));
   });
 
   it('are told of the question of a remote server, whose text is plain', async () => {

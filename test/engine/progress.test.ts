@@ -8,6 +8,7 @@ import { explainRun } from '../../lib/operations/views/explain-run.js';
 import { listRemoteTasks } from '../../lib/operations/views/list-remote-tasks.js';
 import { readRemoteTaskNow } from '../../lib/operations/views/read-remote-task.js';
 import { aFlow, started, startMs, WatchedServer } from './support.js';
+import { heardMetrics } from '../support/outputs/heard.js';
 
 const states: readonly ScriptedState[] = [
   { from: { seconds: 0 }, state: 'submitted' },
@@ -238,7 +239,7 @@ describe('a task that no longer changes (S2-17)', () => {
     const flow = aFlow(async (ctx) => ctx.callRemoteTask({ server: 'supplier', skill: 'order' }));
     const supplier = scriptedServer({ protocol: 'a2a', task: () => ({ never: true }) });
     const { app, runId } = await started(flow, { supplier });
-    Object.assign(app.deps, { metrics: { put: (name: string) => void counted.push(name) } });
+    Object.assign(app.deps, { metrics: heardMetrics({ put: (name: string) => void counted.push(name) }) });
     const stale = async (staleAfterMs?: number): Promise<number> =>
       (await listRemoteTasks(app.deps, { orphaned: false, limit: 5, stale: true, ...defined({ staleAfterMs }) })).tasks
         .length;

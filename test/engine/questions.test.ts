@@ -363,6 +363,18 @@ describe('a person who is asked (S2-05, S2-06)', () => {
     ]);
   });
 
+  it.each([
+    ['longer than a name', { message: `Which cost centre? ${'x'.repeat(4_000)}` }],
+    ['with half of a character', { message: 'Which \ud800?', url: `https://a.example/?q=\udc00${'y'.repeat(300)}` }],
+  ] as const)('finds a question that is %s', async (_, question: { message: string; url?: string }) => {
+    const run = await asking(aCall(askPerson()), { asks: [question] });
+    await run.app.pass({ minutes: 1 });
+    const { inputId, message, url } = await onlyInput(run);
+    expect([message, url]).toEqual([question.message.toWellFormed(), question.url?.toWellFormed()]);
+    expect(await run.app.answer(inputId, { action: 'decline' })).toBe(true);
+    expect(await run.app.runToEnd(run.runId)).toEqual({ status: 'completed', result: 'done' });
+  });
+
   it('learns of it from the run, which says what is asked and where an answer goes (EN-12)', async () => {
     const run = await asking(aCall(askPerson()), { asks: [approval] });
     await run.app.pass({ minutes: 1 });

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { listRuns } from '../../lib/operations/views/list-runs.js';
 import { defined } from '../../lib/base/defined.js';
 import { showRun } from '../../lib/operations/views/show-run.js';
+import { startRun } from '../../lib/operations/requests/start-run.js';
 import { startNamedRun } from '../../lib/operations/requests/start-named-run.js';
 import { aFlow, started, startedIn } from './support.js';
 
+const anyId = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
 /** What JSON keeps of the facts. */
 const facts = (info: RunInfo): unknown => JSON.parse(JSON.stringify(info));
 
@@ -72,6 +74,28 @@ describe('what a workflow knows of its run', () => {
     expect(await resultOf(app, named.runId)).toMatchObject({ id: 'a', tags: { of: 'a' }, previousRunId: named.runId });
     const keyed = await app.start(chained, 1, { key: 'k' });
     expect(await resultOf(app, keyed)).toMatchObject({ key: 'k', previousRunId: keyed });
+  });
+
+  it('is who started it and the tenant, of children and continuations too, and none where none is known', async () => {
+    const chained = defineWorkflow<number>({
+      name: 'chained',
+      run: async (ctx, round) => (round < 2 ? ctx.continueAsNew(round + 1) : facts(ctx.info)),
+    });
+    const { app } = await startedIn([parent, teller, chained]);
+    const caller = { id: 'ada', tenant: 'acme', roles: ['operate'] } as const;
+    const startAs = async (workflow: string, input: number) =>
+      (await startRun({ ...app.deps, caller }, { workflow, input })).runId;
+    const of = { owner: 'ada', tenant: 'acme' };
+    const runId = await startAs('parent', 0);
+    expect(await resultOf(app, runId)).toMatchObject({ own: of, child: of });
+    expect(await resultOf(app, await startAs('chained', 1))).toMatchObject({ ...of, previousRunId: anyId });
+    const unnamed = await resultOf(app, await app.start(teller, null));
+    expect(Object.keys(unnamed as object)).toEqual(expect.not.arrayContaining(['owner', 'tenant']));
+    // Elsewhere, as `outwait replay` does.
+    expect(await replayHistory(defineApp({ workflows: [parent, teller] }), await app.history(runId))).toMatchObject({
+      kind: 'clean',
+      outcome: { result: { own: of } },
+    });
   });
 
   it('cannot be changed by the workflow', async () => {

@@ -26,6 +26,7 @@ const differences: Readonly<
   'patched-before': { recorded: 'step "pay"', asked: 'step "pay again"' },
   'patched-after': { recorded: 'step "pay again"', asked: 'step "pay"' },
   tokens: { recorded: 'token "approval"', asked: 'token "consent"' },
+  progress: { recorded: 'step "note"', asked: 'step "log"' },
   'under-way': { recorded: 'remote task "one" on "remote"', asked: 'a sleep' },
 };
 
@@ -95,6 +96,7 @@ describe('the recorded histories', () => {
     ['child-parent', ['ChildRequested', 'ChildStarted', 'TokenSettled']],
     ['saga', ['StepFailed', 'RunEnding']],
     ['patched-after', ['PatchRecorded']],
+    ['progress', ['RemoteTaskProgressed', 'StepCompleted', 'TimerFired']],
     ['tokens', ['ExternalWaitRequested', 'ExternalWaitIssued', 'TokenSettled']],
   ])('hold what they are to keep readable: %s', (name, types) => {
     expect([...typesIn(name)]).toEqual(expect.arrayContaining(types));

@@ -40,16 +40,25 @@ import { settleToken } from '../../lib/operations/requests/settle-token.js';
 import { loadLimitedStart, startRun } from '../../lib/operations/requests/start-run.js';
 import type { Queues, StartMessage, StepMessage, TurnMessage, WorkMessage } from '../../lib/queue/queue.js';
 import { protectTransports } from '../../lib/remote/guard/protection.js';
+import { loadServerLimiter } from '../../lib/remote/guard/server-guard.js';
 import type { RemoteQuestion } from '../../lib/history/remote-question.js';
 import type { SaidOfTask } from '../../lib/history/task-trail.js';
-import type { AnswerReply, FindReply, RemoteTaskTransport, StartReply } from '../../lib/remote/transport.js';
+import type {
+  AdmissionPurpose,
+  AnswerReply,
+  FindReply,
+  PushRegistration,
+  RemoteTaskTransport,
+  RemoteTransports,
+  StartReply,
+} from '../../lib/remote/transport.js';
 import { toCommit } from '../../lib/store/items/commit.js';
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../lib/store/run-store.js';
 import { SealedTable } from '../../lib/store/sealed-table.js';
 import { tableIndexes, type IndexPage, type IndexQuery, type Item, type Table } from '../../lib/store/table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
-import type { App } from '../../lib/workflow/app.js';
+import type { A2aAgentConfig, App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import { snsTopic } from '../../lib/workflow/people.js';
 import type { Delivery, Messenger } from '../../lib/remote/messenger.js';
@@ -58,6 +67,7 @@ import type { HookConfig } from '../../lib/workflow/hook.js';
 import type { StepContext } from '../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../lib/workflow/define-workflow.js';
 import { seeded } from './random.js';
+import { heardMetrics } from '../support/outputs/heard.js';
 
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
 await Promise.all([
@@ -66,8 +76,10 @@ await Promise.all([
   loadLostStart(),
   loadNextRun(),
   loadRareParts(),
+  loadServerLimiter(),
   loadTellPeople(),
   loadTenantLimits(),
+  new RunStore(new MemoryTable()).servers.limits(),
 ]);
 
 const S = 1000;
@@ -250,6 +262,11 @@ export interface WorldOptions {
   /** What others start and signal over HTTP, and the secret that they all have. Default: nothing. */
   readonly hooks?: Readonly<Record<string, HookConfig>>;
   readonly secret?: string;
+  /**
+   * The remote server as an agent of the app, which is told where to push news. If it has limits, an instance keeps its
+   * permits from one process to the next, until one of its processes dies. Default: an MCP server without limits.
+   */
+  readonly agent?: A2aAgentConfig;
   readonly observer?: Observer;
 }
 
@@ -263,6 +280,16 @@ export interface Observer {
   readonly onRemoteStart?: (process: Process, idempotencyKey: string) => void;
   /** Called when a receiver gets a notice. */
   readonly onNotice?: (process: Process, id: string) => void;
+  /** Called for each start that made a task, with what the server is to push to. */
+  readonly onTask?: (task: RemoteTask, push: PushRegistration | undefined) => void;
+  /** Called when the server has answered a read with a task that goes on. */
+  readonly onRead?: (task: RemoteTask) => void;
+  /** Called when the server has deleted the push registration of a task. */
+  readonly onForgotten?: (taskId: string) => void;
+  /** Called when the limits of the server let a call pass. */
+  readonly onAdmitted?: (process: Process, purpose: AdmissionPurpose) => void;
+  /** Called when the server begins with a call that takes so long. */
+  readonly onCalled?: (process: Process, call: 'start' | 'read', takesMs: number) => void;
 }
 
 /**
@@ -324,6 +351,9 @@ export class World {
   #isSpinning = false;
   /** The warm runs of each instance. */
   readonly #warmRuns: WarmRuns[];
+  /** The guard of the remote server in each instance, if it has limits. */
+  readonly #guards = new Map<number, RemoteTransports>();
+  #guarded: Process | undefined;
   readonly #groups = new Map<string, Group>();
   readonly #indexLog: { readonly atMs: EpochMs; readonly item: Item }[] = [];
   readonly tokens = new TokenKeys([{ keyId: 'sim', secret: new Uint8Array(32) }]);
@@ -345,7 +375,7 @@ export class World {
     const appOf = (workflows: readonly AnyWorkflow[]): App =>
       defineApp({
         workflows,
-        servers: { remote: mcpServer({ url: 'https://remote.example.com/mcp' }) },
+        servers: { remote: options.agent ?? mcpServer({ url: 'https://remote.example.com/mcp' }) },
         people: { receivers: { desk: snsTopic({ topicArn }), boss: snsTopic({ topicArn }) } },
         schedules: (options.schedules ?? []).filter(({ workflow }) =>
           workflows.some(({ name }) => name === workflow.name),
@@ -513,8 +543,9 @@ export class World {
     if (again !== undefined) this.at(this.nowMs + 5 * S, again);
   }
 
-  /** Drops the warm runs of an instance, which dies with its turn. */
+  /** Drops the warm runs of an instance, which dies with its turn, and the permits that it has leased. */
   #forget({ lock, replica }: Process): void {
+    this.#guards.delete(replica);
     if (lock !== undefined && this.#warmRuns.length > 0) this.#warmRuns[replica] = new WarmRuns();
   }
 
@@ -673,11 +704,11 @@ export class World {
     const warmRuns = this.#warmRuns[process.replica];
     const deps: Deps = {
       app: process.app,
-      metrics: {
+      metrics: heardMetrics({
         put: (name: MetricName) => {
           if (name === 'NewlyBlockedRuns') this.newlyBlocked[process.app === this.app ? 'app' : 'otherApp'] += 1;
         },
-      },
+      }),
       ...(warmRuns === undefined ? {} : { warmRuns }),
       store: new RunStore(new SealedTable(this.#tableOf(process)), {
         dueShards: options.dueShardsOf?.(process.name, this.seconds) ?? dueShardsMin,
@@ -698,6 +729,7 @@ export class World {
           ).join(''),
       },
       digest: sha256,
+      ...(options.agent === undefined ? {} : { publicUrl: 'https://outwait.example.com' }),
       ...(options.secret === undefined
         ? {}
         : { secrets: { read: async () => ({ reveal: () => options.secret ?? '' }) } }),
@@ -721,8 +753,49 @@ export class World {
         }),
       log: options.seed < 0 ? console : this.#logOf(process),
     };
-    const guard = { ...deps, states: deps.store.servers };
-    return { ...deps, transports: protectTransports(deps.transports, () => undefined, guard) };
+    return { ...deps, transports: this.#protected(process, deps) };
+  }
+
+  /** Returns the transports behind a guard of the process, or of its instance if the remote server has limits. */
+  #protected(process: Process, deps: Deps): RemoteTransports {
+    const { agent, observer } = this.#options;
+    if (agent?.limits === undefined)
+      return protectTransports(deps.transports, () => undefined, { ...deps, states: deps.store.servers });
+    return {
+      get: (server) => {
+        const guard = this.#guards.get(process.replica) ?? this.#newGuard(process, deps);
+        this.#guards.set(process.replica, guard);
+        this.#guarded = process;
+        const transport = guard.get(server);
+        return {
+          ...transport,
+          admit: async (purpose, terms) => {
+            const admission = await transport.admit!(purpose, terms);
+            if (admission.kind === 'admitted' && !process.dead) observer?.onAdmitted?.(process, purpose);
+            return admission;
+          },
+        };
+      },
+    };
+  }
+
+  /** Creates the guard of an instance, which reaches the table as a process of its own: it outlives the others. */
+  #newGuard({ replica, app, skewMs }: Process, { clock, random, log }: Deps): RemoteTransports {
+    const process: Process = {
+      ...{ name: `guard.${replica}`, dead: false, lock: undefined, replica, app, runId: undefined },
+      ...{ startedAtMs: this.nowMs, skewMs, troubledAtMs: 0, isLost: false, rounds: { atMs: 0, count: 0 } },
+    };
+    const delay: Deps['delay'] = (delayMs, signal) =>
+      new Promise((resolve) => {
+        const over = (): void => {
+          resolve();
+        };
+        signal?.addEventListener('abort', over);
+        this.at(this.nowMs + delayMs, over);
+      });
+    const states = new RunStore(new SealedTable(this.#tableOf(process))).servers;
+    const transports = { get: () => this.#transportOf(this.#guarded!) };
+    return protectTransports(transports, () => this.#options.agent?.limits, { states, clock, random, log, delay });
   }
 
   /** Returns a log that prints nothing, but tells a step which process it runs in. */
@@ -1038,11 +1111,11 @@ export class World {
   #transportOf(process: Process): RemoteTaskTransport {
     const { dedupes, finds = false, lists, startsTakeS } = this.#options;
     return {
-      protocol: 'mcp',
+      protocol: this.#options.agent?.protocol ?? 'mcp',
       dedupes,
       problemWith: () => undefined,
       answersAtOnce: async () => (startsTakeS === undefined ? true : undefined),
-      start: ({ request, idempotencyKey, continuation, untilMs }) => {
+      start: ({ request, idempotencyKey, continuation, untilMs, push }) => {
         this.#options.observer?.onRemoteStart?.(process, idempotencyKey);
         const takesMs = (startsTakeS ?? this.#options.answersAfterS ?? 0.3) * S;
         const waitsMs = untilMs === undefined ? requestTimeoutMs : Math.max(0, untilMs - this.nowMs - process.skewMs);
@@ -1051,6 +1124,7 @@ export class World {
           kind: 'remoteStart',
           answerMs: Math.min(takesMs, waitsMs),
           apply: (deviation) => {
+            this.#options.observer?.onCalled?.(process, 'start', Math.min(takesMs, waitsMs));
             if (deviation === 'refused') return { kind: 'retry', error: storedError('REMOTE_UNREACHABLE', 'refused') };
             if (deviation === 'noReplyLost')
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
@@ -1062,12 +1136,13 @@ export class World {
               const questions = [{ key: 'first', kind: 'form', message: `round ${round + 1}` }] as const;
               return { kind: 'asked', questions, state: String(round + 1) };
             }
-            const task = this.#startTask(idempotencyKey, tool);
+            const task = this.#startTask(idempotencyKey, tool, push);
             if (deviation === 'noReply' || takesMs > waitsMs)
               return { kind: 'unknown', error: storedError('REMOTE_UNREACHABLE', 'no answer') };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
-            const handle = { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } as const;
-            return { kind: 'started', handle, ...this.#saidOf(task) };
+            const handle = this.#handleOf(task);
+            const pushed = push === undefined ? handle : { ...handle, pushConfigId: push.id };
+            return { kind: 'started', handle: pushed, ...this.#saidOf(task) };
           },
         });
       },
@@ -1083,7 +1158,7 @@ export class World {
             const task = this.remote.tasks.find(({ key }) => key === idempotencyKey);
             if (task === undefined) return { kind: 'none' };
             this.mustCancel.push({ taskId: task.taskId, process: process.name });
-            return { kind: 'found', handle: { server: 'remote', protocol: 'mcp', wire: 'sim', taskId: task.taskId } };
+            return { kind: 'found', handle: this.#handleOf(task) };
           },
         }),
       get: (handle) =>
@@ -1093,14 +1168,19 @@ export class World {
           answerMs: 50,
           apply: () => {
             this.remote.reads++;
+            this.#options.observer?.onCalled?.(process, 'read', 50);
             const task = this.#task(handle);
             if (this.#isMissing(task))
               return { kind: 'missing', error: storedError('REMOTE_TASK_FAILED', 'the server knows no such task') };
             const question = this.#questionOf(task);
             if (question !== undefined) return { kind: 'working', state: 'input_required', questions: [question] };
-            return task.endsAtMs <= this.nowMs
-              ? { kind: 'ended', end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId } }
-              : { kind: 'working', ...this.#saidOf(task) };
+            if (task.endsAtMs <= this.nowMs)
+              return {
+                kind: 'ended',
+                end: { kind: 'completed', result: task.tool, isError: false, taskId: task.taskId },
+              };
+            this.#options.observer?.onRead?.(task);
+            return { kind: 'working', ...this.#saidOf(task) };
           },
         }),
       answer: (handle, { key }, answer, deliveryKey) =>
@@ -1134,7 +1214,20 @@ export class World {
             return { kind: 'done' };
           },
         }),
+      forgetPush: ({ taskId }) =>
+        this.#operate(process, {
+          tag: `forget ${taskId}`,
+          kind: 'remote',
+          answerMs: 50,
+          apply: () => {
+            this.#options.observer?.onForgotten?.(taskId);
+          },
+        }),
     };
+  }
+
+  #handleOf({ taskId }: RemoteTask): RemoteTaskHandle {
+    return { server: 'remote', protocol: this.#options.agent?.protocol ?? 'mcp', wire: 'sim', taskId };
   }
 
   #questionOf({ tool, answers }: RemoteTask): RemoteQuestion | undefined {
@@ -1187,7 +1280,7 @@ export class World {
     return { runId: '', waitId: '' };
   }
 
-  #startTask(key: string, tool: string): RemoteTask {
+  #startTask(key: string, tool: string, push: PushRegistration | undefined): RemoteTask {
     const { runId, waitId } = this.callOf(key);
     if (!this.log(runId).some((event) => event.type === 'RemoteTaskRequested' && event.waitId === waitId)) {
       this.fail('effect-before-commit', `remote start of wait ${waitId}`);
@@ -1207,6 +1300,7 @@ export class World {
       cancelled: false,
     };
     this.remote.tasks.push(task);
+    this.#options.observer?.onTask?.(task, push);
     return task;
   }
 

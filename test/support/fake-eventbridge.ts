@@ -3,6 +3,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { LifecycleEvent } from '../../lib/history/lifecycle-event.js';
+import { outputs } from './outputs/heard.js';
 
 export interface Entry {
   readonly EventBusName: string;
@@ -45,6 +46,7 @@ export async function startFakeEventBridge(): Promise<FakeEventBridge> {
       for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
       const { Entries: entries } = JSON.parse(Buffer.concat(parts).toString()) as { readonly Entries: Entry[] };
       requests.push(entries);
+      for (const entry of entries) outputs.hear('event', JSON.stringify(entry));
       const fault = faults.shift();
       if (fault?.kind === 'hangs') return;
       response.setHeader('content-type', 'application/x-amz-json-1.1');

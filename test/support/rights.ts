@@ -26,6 +26,7 @@ export const rights = {
     'sqs:SendMessage TurnQueue',
     'sqs:SendMessage WorkQueue',
     'sqs:SendMessage StartQueue',
+    'sqs:SendMessage SlowQueue',
     'secretsmanager:GetSecretValue TokenKeys',
   ],
   Step: [

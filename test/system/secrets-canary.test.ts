@@ -23,6 +23,7 @@ import {
   serve,
   transportDeps,
 } from '../unit/remote/loopback.js';
+import { outputs } from '../support/outputs/heard.js';
 
 afterEach(closeAll);
 
@@ -287,6 +288,7 @@ describe('K7: of a whole run', () => {
     };
     const destination = new Writable({
       write: (chunk, _encoding, done) => {
+        outputs.hear('log', String(chunk));
         lines.push(String(chunk));
         done();
       },

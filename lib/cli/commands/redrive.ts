@@ -11,6 +11,7 @@ const queues = {
   work: envNames.workQueueUrl,
   step: envNames.stepQueueUrl,
   start: envNames.startQueueUrl,
+  slow: envNames.slowQueueUrl,
 } as const;
 type QueueName = keyof typeof queues;
 const queueNames = Object.keys(queues) as readonly QueueName[];

@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { inputIdOf } from '../../base/ids.js';
-import { cutUtf8 } from '../../base/json.js';
+import { cutUtf8, utf8Bytes } from '../../base/json.js';
 import type { AddressedQuestion, NoticeLine, Notices } from '../../history/question.js';
 import type { TokenRecord } from '../../history/records.js';
 import { noticeIdOf } from '../../decide/notices.js';
@@ -9,6 +9,7 @@ import { linkTo, type People } from '../../workflow/people.js';
 
 /** Most bytes of the question in a notice; the page behind the link shows all of it. */
 const questionMaxBytes = 1_000;
+const ellipsis = '…';
 /** Control characters except the line feed, and characters that reorder text. */
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
 
@@ -28,7 +29,7 @@ interface LinkBase {
 export function messageOf(token: ToldToken, at: number, line: NoticeLine, base: LinkBase): NoticeMessage {
   const { runId, waitId, form, notices, createdAtMs, deadlineAtMs } = token;
   const inputId = inputIdOf(runId, waitId);
-  const question = cutUtf8(form.message.replace(controls, ' '), questionMaxBytes);
+  const question = shortened(form.message.replace(controls, ' '));
   const link = linkTo(base.people, inputId, base.publicUrl);
   const deadlineAt = deadlineAtMs === undefined ? undefined : iso(deadlineAtMs);
   const data = {
@@ -56,6 +57,11 @@ export function messageOf(token: ToldToken, at: number, line: NoticeLine, base: 
     // SNS takes ASCII of at most 99 characters; the names of workflows are shorter.
     subject: subject.slice(0, 99),
   };
+}
+
+function shortened(text: string): string {
+  const isWhole = utf8Bytes(text) <= questionMaxBytes;
+  return isWhole ? text : `${cutUtf8(text, questionMaxBytes - utf8Bytes(ellipsis))}${ellipsis}`;
 }
 
 function typeOf({ number, escalated }: NoticeLine): string {

@@ -1,3 +1,4 @@
+import { withoutTaskId } from '../../base/log.js';
 import { defined } from '../../base/defined.js';
 import { queueDelayMaxMs, questionsMax } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
@@ -220,7 +221,7 @@ async function recordFailedRead(
     server,
     attempt: pollErrors,
     code: reply.error.code,
-    reason: reply.error.message,
+    reason: withoutTaskId(reply.error.message, token.handle.taskId),
   });
   const { sightings } = sighted;
   const recorded = await deps.store.polls.record(runId, waitId, {

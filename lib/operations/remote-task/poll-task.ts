@@ -94,15 +94,15 @@ async function passOn(
 /** Puts off the read without counting it as failed. Returns false if the due instant has moved meanwhile. */
 async function putOff(
   deps: Deps,
-  { saidEnded }: PollMessage,
+  { saidEnded, traceparent }: PollMessage,
   token: StartedToken & { readonly dueAtMs: EpochMs },
   { untilMs }: Held,
 ): Promise<boolean> {
   const { runId, waitId, handle, deadlineAtMs, dueAtMs: seenDueAtMs } = token;
   const dueAtMs = Math.min(untilMs, deadlineAtMs);
   const { claimed } = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
-  const next: PollMessage = { kind: 'poll', runId, waitId, server: handle.server, dueAtMs, ...defined({ saidEnded }) };
-  if (claimed) await pollAt(deps, next, dueAtMs);
+  const next: PollMessage = { kind: 'poll', runId, waitId, server: handle.server, dueAtMs };
+  if (claimed) await pollAt(deps, { ...next, ...defined({ saidEnded, traceparent }) }, dueAtMs);
   return claimed;
 }
 

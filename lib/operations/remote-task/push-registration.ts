@@ -17,8 +17,13 @@ export function pushRegistrationOf(
   const { token, secret } = tokens.pushToken({ runId, waitId, server });
   return {
     id: `outwait-${digest(`${runId}.${waitId}`).slice(0, 32)}`,
-    url: `${publicUrl}/push/a2a/${token}`,
+    url: pushUrl(publicUrl, token),
     // An agent that signs its pushes needs no secret of ours.
     ...defined({ secret: config.pushAuth === undefined ? secret : undefined }),
   };
+}
+
+/** Returns the URL that an agent pushes to. Tokens of agents that sign name it as their audience. */
+export function pushUrl(publicUrl: string, pushToken: string): string {
+  return `${publicUrl}/push/a2a/${pushToken}`;
 }

@@ -7,6 +7,7 @@ import type { LanePlace, RunHead, ThrottleState } from '../../history/records.js
 import type { PointerAsRead, StartPlace } from '../../store/run-store.js';
 import { periodMs, type Throttle, type WhenBusy } from '../../workflow/flow-control.js';
 import type { Deps } from '../deps.js';
+import { digestOfName } from '../digest-of-name.js';
 import { lastUnderWay, laneOf } from '../lane.js';
 
 /** Attempts against other starts with the same key at the same time; after that many, they win. */
@@ -96,10 +97,10 @@ async function placeInLane(
   };
 }
 
-/** Returns the next instant at which the throttle lets a run begin, and its state with that run. */
+/** Returns the next instant at which the throttle lets a run of the tenant begin, and its state with that run. */
 async function placeInThrottle(
   deps: Deps,
-  { workflow, input }: RunHead,
+  { workflow, input, tenant }: RunHead,
   { key: keyOf, limit, period, whenExceeded }: Throttle,
 ): Promise<
   | { readonly startAtMs: EpochMs; readonly throttle: { readonly key: string; readonly state: ThrottleState } }
@@ -108,7 +109,7 @@ async function placeInThrottle(
   const given = keyOf === undefined ? '' : keyOf(input);
   if (given === undefined) return undefined;
   if (keyOf !== undefined) checkName(given, 'the key of a throttle', { maxBytes: idempotencyKeyMaxBytes });
-  const key = deps.digest(`${workflow}\n${given}`);
+  const key = digestOfName(deps, { workflow, tenant }, given);
   const { startsAtMs, generation } = await deps.store.limitedStarts.readThrottle(key);
   const nowMs = deps.clock.nowMs();
   const freeAtMs = (startsAtMs.at(-limit) ?? -Infinity) + periodMs(period);

@@ -17,6 +17,7 @@ import { validate, type Validated, textOfIssues } from '../../base/validate.js';
 import type { RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
+import { inTime } from '../in-time.js';
 
 /** Longest delay of a start. */
 const startDelayMaxMs = 365 * 24 * 3_600_000;
@@ -179,7 +180,7 @@ async function parseInput(
   given: JsonValue | undefined,
 ): Promise<JsonValue | undefined> {
   const answer = validate(schema, given);
-  const validated = answer instanceof Promise ? await inTime(deps, answer) : answer;
+  const validated = answer instanceof Promise ? await inSchemaTime(deps, answer) : answer;
   if (!validated.isValid) {
     // Only the first few: a large input can be wrong in every part.
     const issues = validated.issues
@@ -202,16 +203,9 @@ async function parseInput(
 }
 
 /** Limits the time of a schema that validates asynchronously; a turn must not wait forever. */
-async function inTime({ delay }: Pick<Deps, 'delay'>, validating: Promise<Validated>): Promise<Validated> {
-  const done = new AbortController();
-  const late = delay(schemaTimeoutMs, done.signal).then((): Validated => {
+function inSchemaTime(deps: Pick<Deps, 'delay'>, validating: Promise<Validated>): Promise<Validated> {
+  return inTime(deps, schemaTimeoutMs, validating, () => {
     const message = `the schema did not answer within ${schemaTimeoutMs / 1_000} s`;
     return { isValid: false, issues: [{ path: '', message }] };
   });
-  try {
-    return await Promise.race([validating, late]);
-  } finally {
-    // An explicit reason: without one an error with a stack is built, which is never used.
-    done.abort('done');
-  }
 }

@@ -12,6 +12,7 @@ import { knownTraceparent } from '../../base/trace-context.js';
 import type { Hook, HookEvent, HookSignal, HookStart } from '../../workflow/hook.js';
 import type { Deps } from '../deps.js';
 import { runNotFound } from '../load-run.js';
+import { inTime } from '../in-time.js';
 import { checkRunId } from './inbox.js';
 import { signalRun } from './signal-run.js';
 import { findNamedRun } from './start-named-run.js';
@@ -123,12 +124,12 @@ function eventOf({ scheme, deliveryId }: Verified, headers: InboundHeaders, body
 async function react(deps: Deps, { name, hook, traceparent }: Called, event: HookEvent): Promise<Received> {
   const key = keyOf(deps, name, event.deliveryId);
   if (hook.start !== undefined) {
-    const start = await inTime(deps, hook.start(event));
+    const start = await reactionOf(deps, hook.start(event));
     return start === undefined
       ? { outcome: 'ignored' }
       : await startFor(deps, { workflow: hook.workflow.name, key, traceparent }, start);
   }
-  const signal = await inTime(deps, hook.signal?.(event));
+  const signal = await reactionOf(deps, hook.signal?.(event));
   return signal === undefined ? { outcome: 'ignored' } : await signalFor(deps, hook.workflow.name, key, signal);
 }
 
@@ -183,21 +184,15 @@ async function runOf(deps: Deps, workflow: string, { id, key, runId }: HookSigna
 }
 
 /** @throws Error if a function of the app takes too long */
-async function inTime<Value>({ delay }: Deps, reaction: Value | Promise<Value>): Promise<Value> {
+async function reactionOf<Value>(deps: Deps, reaction: Value | Promise<Value>): Promise<Value> {
   // Not only promises of this realm: other libraries have their own.
   if (!isThenable(reaction)) return reaction;
-  const done = new AbortController();
-  const late = delay(reactionTimeoutMs, done.signal).then(() => {
+  return inTime(deps, reactionTimeoutMs, reaction, () => {
     throw new Error(`the function of the hook did not answer within ${reactionTimeoutMs / 1_000} s`);
   });
-  try {
-    return await Promise.race([reaction, late]);
-  } finally {
-    done.abort('done');
-  }
 }
 
-function isThenable(value: unknown): boolean {
+function isThenable<Value>(value: Value | Promise<Value>): value is Promise<Value> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }
 

@@ -4,6 +4,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError, isEngineError } from '../../base/errors.js';
 import { isJsonObject } from '../../base/json.js';
 import { decodeUtf8 } from '../../base/body-text.js';
+import { knownTraceparent } from '../../base/trace-context.js';
 import { parseBoundedJson } from '../../base/bounded-json.js';
 import { type PushedNews, readPush } from '../../inbound/a2a-push.js';
 import { headerOf, type InboundRequest } from '../../inbound/request.js';
@@ -15,6 +16,9 @@ import { unauthorized, type Verified, verifyDelivery } from './verify-delivery.j
 
 /** Largest body of a push that is parsed. */
 export const pushParsedMaxBytes = 256 * 1024;
+
+/** Age of a wait below which a push of 0.3 may have been sent while its start was answered. */
+const startedWithinMs = 30_000;
 
 /** Wait of a push, and the secret that was registered for it. */
 export type PushedWait = NonNullable<ReturnType<Deps['tokens']['parsePushToken']>>;
@@ -43,7 +47,8 @@ export function pushedWait(deps: Deps, pushToken: string): PushedWait {
  * P1  The sender is verified before the body is parsed and before the table is used.
  * P2  A push must name the task of its wait, unless its body is too large to be parsed.
  * P3  The first push is recorded, also one that comes before the handle is stored: from then on reads are the backstop.
- *     Such an early push needs no poke: the first read follows the handle by seconds, whatever was pushed.
+ *     Such an early push needs no poke: the first read follows the handle by seconds, whatever was pushed. Pushes of 0.3
+ *     count only if they come after the start is over.
  * P4  A push that says that the task goes on costs one read of the item, and no read of the task.
  *
  * @throws EngineError `UNAUTHORIZED`, the same for every reason; `PAYLOAD_TOO_LARGE`, `INPUT_INVALID` (the body);
@@ -59,7 +64,7 @@ export async function receivePush(deps: Deps, wait: PushedWait, request: Inbound
 async function takeNews(
   deps: Deps,
   wait: PushedWait,
-  { body, atMs }: InboundRequest,
+  { headers, body, atMs }: InboundRequest,
   verified: Verified | undefined,
 ): Promise<PushOutcome> {
   const news = newsIn(body, verified?.coversBody === true);
@@ -73,12 +78,23 @@ async function takeNews(
     deps.log.warn('push names another task', { runId, waitId, server });
     return 'mismatch';
   }
-  if (pushedAtMs === undefined) await deps.store.polls.notePush(runId, waitId, atMs);
+  if (pushedAtMs === undefined && !isOfStart(news, atMs - token.createdAtMs))
+    await deps.store.polls.notePush(runId, waitId, atMs);
   const says = news === 'unread' ? 'other' : news.says;
   if (handle === undefined || says === 'working') return 'noted';
   const saidEnded = says === 'ended' ? true : undefined;
-  await pokeTask(deps, { kind: 'poll', runId, waitId, server, ...defined({ saidEnded }) });
+  // Only of a verified sender, and only for a link: the trace of the run stays that of its start.
+  const traceparent = knownTraceparent(headerOf(headers, 'traceparent'));
+  await pokeTask(deps, { kind: 'poll', runId, waitId, server, ...defined({ saidEnded, traceparent }) });
   return 'poked';
+}
+
+/**
+ * Whether a push may be one of those that servers of 0.3 (the SDK for Python) send only while the stream of the start is
+ * open, which is left at once: it promises no further ones. A large body is that of a whole task, as 0.3 pushes it.
+ */
+function isOfStart(news: PushedNews | 'unread', ageMs: number): boolean {
+  return (news === 'unread' || news.isWrapped !== true) && ageMs < startedWithinMs;
 }
 
 /** Whether a push names another task than that of its wait, or none. Before the handle is stored, any may be the one. */

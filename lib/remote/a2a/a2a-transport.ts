@@ -156,11 +156,11 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async get(handle: RemoteTaskHandle): Promise<PollReply> {
-    return this.#endpoint.converse('GetTask', (send) => this.#read(send, handle));
+    return this.#endpoint.converse({ method: 'GetTask', taskId: handle.taskId }, (send) => this.#read(send, handle));
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
-    return this.#endpoint.converse('CancelTask', async (send) => {
+    return this.#endpoint.converse({ method: 'CancelTask', taskId: handle.taskId }, async (send) => {
       const found = await this.#interfaces.forTask(handle, send);
       const { exchange } = await this.#perform(send, found, { kind: 'cancel', taskId: handle.taskId });
       const reply = classifyCancel(exchange);
@@ -173,7 +173,8 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async forgetPush(handle: RemoteTaskHandle): Promise<void> {
-    await this.#endpoint.converse('DeleteTaskPushNotificationConfig', async (send) => {
+    const subject = { method: 'DeleteTaskPushNotificationConfig', taskId: handle.taskId };
+    await this.#endpoint.converse(subject, async (send) => {
       await this.#forgetPush(send, await this.#interfaces.forTask(handle, send), handle);
       return { kind: 'done' };
     });
@@ -202,7 +203,7 @@ export class A2aTransport implements RemoteTaskTransport {
       ...defined({ contextId }),
       parts: answerParts(answer),
     };
-    return this.#endpoint.converse('SendMessage', async (send) => {
+    return this.#endpoint.converse({ method: 'SendMessage', taskId }, async (send) => {
       const before = await this.#notOpen(send, handle, question);
       if (before !== undefined) return before;
       const found = await this.#interfaces.forTask(handle, send);
@@ -238,7 +239,7 @@ export class A2aTransport implements RemoteTaskTransport {
   async adopt(task: AdoptedTask): Promise<StartReply> {
     const { taskId, contextId } = task;
     if (!isUsableId(taskId) || !(contextId === undefined || isUsableId(contextId))) return unusableId;
-    return this.#endpoint.converse('GetTask', async (send) => {
+    return this.#endpoint.converse({ method: 'GetTask', taskId }, async (send) => {
       const found = await this.#interfaces.forStart(send);
       const { exchange, origin } = await this.#perform(send, found, { kind: 'get', taskId: task.taskId });
       return classifyAdoption(exchange, origin, task);
@@ -263,7 +264,8 @@ export class A2aTransport implements RemoteTaskTransport {
   }
 
   async #interfaceToWatch(handle: RemoteTaskHandle) {
-    const { found } = await this.#endpoint.converse('SubscribeToTask', async (send) => ({
+    const subject = { method: 'SubscribeToTask', taskId: handle.taskId };
+    const { found } = await this.#endpoint.converse(subject, async (send) => ({
       kind: 'looked_up',
       found: await this.#interfaces.forTask(handle, send),
     }));

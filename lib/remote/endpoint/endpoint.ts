@@ -2,6 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { NumberOverflow } from '../../base/bounded-json.js';
 import type { JsonObject } from '../../base/json.js';
 import { requestTimeoutMs } from '../../base/limits.js';
+import { withoutTaskId } from '../../base/log.js';
 import type { EpochMs } from '../../base/time.js';
 import { AuthenticatedSender, type Sent } from '../auth/authenticated-sender.js';
 import { createCredentials } from '../auth/create-credentials.js';
@@ -49,6 +50,9 @@ export interface Answered {
   readonly headers: Headers;
 }
 
+/** What a conversation is about: the method that it serves, and the id of the task, which the log does not show. */
+export type Subject = string | { readonly method: string; readonly taskId: string };
+
 /** Makes one call of a conversation. */
 export type Send = (call: WireCall | HttpCall, options?: CallOptions) => Promise<Answered>;
 
@@ -75,9 +79,9 @@ export class RemoteEndpoint {
     return this.converse(call.method, async (send) => read((await send(call, options)).exchange));
   }
 
-  /** Runs `talk`, whose calls serve `method`; all of them end by `untilMs`, or within 30 s. */
+  /** Runs `talk`, whose calls serve one subject; all of them end by `untilMs`, or within 30 s. */
   async converse<Kind extends Reply>(
-    method: string,
+    subject: Subject,
     talk: (send: Send) => Promise<Kind>,
     untilMs = this.#deps.clock.nowMs() + requestTimeoutMs,
   ): Promise<Kind> {
@@ -106,13 +110,9 @@ export class RemoteEndpoint {
     const clean = redacted(told, secrets, told.error?.code === 'CONFIG_INVALID' ? [] : addresses);
     if (clean.error !== undefined) {
       const { code, message } = clean.error;
-      this.#deps.log.warn('remote call failed', {
-        server: this.server,
-        method,
-        reply: clean.kind,
-        code,
-        problem: message,
-      });
+      const { method, taskId } = typeof subject === 'string' ? { method: subject, taskId: undefined } : subject;
+      const problem = withoutTaskId(message, taskId);
+      this.#deps.log.warn('remote call failed', { server: this.server, method, reply: clean.kind, code, problem });
     }
     return clean;
   }

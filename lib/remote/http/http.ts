@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
 import type { Agent, Dispatcher } from 'undici';
+import { lazy } from '../../base/lazy.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import { remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
 import { isAllowedAddress, type AddressRule } from './address-rule.js';
@@ -209,10 +210,11 @@ async function readText(
   return text + decoder.decode();
 }
 
-/** Loads undici at first use. Takes the default export: in a bundle, a CommonJS package loaded late has no other. */
-async function loadUndici() {
-  return (await import('undici')).default;
-}
+/**
+ * Loads undici at first use, once: under a loader such as tsx, each `import()` waits for another thread. Takes the
+ * default export: in a bundle, a CommonJS package loaded late has no other.
+ */
+const loadUndici = lazy(async () => (await import('undici')).default);
 
 // RFC 9110 sections 5.1 and 5.5, without bytes above ASCII, whose meaning is undefined.
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

@@ -151,7 +151,11 @@ export class LegacyDialect implements McpDialect {
   }
 
   async get(handle: RemoteTaskHandle, untilMs = this.#inTime()): Promise<PollReply> {
-    return this.#endpoint.converse<PollReply>('tasks/get', (send) => this.#read(handle, send, untilMs), untilMs);
+    return this.#endpoint.converse<PollReply>(
+      { method: 'tasks/get', taskId: handle.taskId },
+      (send) => this.#read(handle, send, untilMs),
+      untilMs,
+    );
   }
 
   async #read(handle: RemoteTaskHandle, send: Send, untilMs: EpochMs): Promise<PollReply> {
@@ -167,7 +171,7 @@ export class LegacyDialect implements McpDialect {
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
     const untilMs = this.#inTime();
     return this.#endpoint.converse<CancelReply>(
-      'tasks/cancel',
+      { method: 'tasks/cancel', taskId: handle.taskId },
       async (send) => {
         const answered = await this.#askFor(handle, 'tasks/cancel', send, untilMs);
         switch (answered.kind) {
@@ -192,7 +196,7 @@ export class LegacyDialect implements McpDialect {
     untilMs = this.#inTime(),
   ): Promise<Kind> {
     return this.#endpoint.converse(
-      'tools/call',
+      { method: 'tools/call', taskId: handle.taskId },
       async (send) =>
         talk(async (tool, args) => {
           const session = await this.#sessions.of(handle, untilMs);

@@ -116,7 +116,7 @@ export class ModernDialect implements McpDialect {
 
   async get(handle: RemoteTaskHandle, untilMs?: EpochMs): Promise<PollReply> {
     return this.#endpoint.converse<PollReply>(
-      'tasks/get',
+      { method: 'tasks/get', taskId: handle.taskId },
       async (send) => {
         const { exchange } = await send(tasksGet(handle));
         this.#warnOfUnanswerable(exchange);
@@ -127,16 +127,17 @@ export class ModernDialect implements McpDialect {
   }
 
   async cancel(handle: RemoteTaskHandle): Promise<CancelReply> {
-    return this.#endpoint.ask(tasksCancel(handle), {}, classifyCancel);
+    const subject = { method: 'tasks/cancel', taskId: handle.taskId };
+    return this.#endpoint.converse(subject, async (send) => classifyCancel((await send(tasksCancel(handle))).exchange));
   }
 
   async callTools<Kind extends Reply>(
-    _handle: RemoteTaskHandle,
+    handle: RemoteTaskHandle,
     talk: (call: CallTool) => Promise<Kind>,
     untilMs = this.#deps.clock.nowMs() + requestTimeoutMs,
   ): Promise<Kind> {
     return this.#endpoint.converse(
-      'tools/call',
+      { method: 'tools/call', taskId: handle.taskId },
       async (send) =>
         talk(async (tool, args) => {
           const exchange = await this.#exchange(send, { tool, arguments: args }, untilMs);
@@ -152,7 +153,7 @@ export class ModernDialect implements McpDialect {
     answer: RemoteAnswer,
     idempotencyKey: string,
   ): Promise<AnswerReply> {
-    return this.#endpoint.converse<AnswerReply>('tasks/update', async (send) => {
+    return this.#endpoint.converse<AnswerReply>({ method: 'tasks/update', taskId: handle.taskId }, async (send) => {
       const { exchange } = await send(tasksUpdate(handle.taskId, key, answer, idempotencyKey));
       if (!isErrorOf(exchange, [invalidParamsCode])) return classifyAnswer(exchange);
       // Reads the task: either it is gone, or the answer was rejected.

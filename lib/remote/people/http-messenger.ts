@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { defined } from '../../base/defined.js';
 import { EngineError, toStoredError } from '../../base/errors.js';
 import type { Clock } from '../../base/time.js';
@@ -8,6 +7,7 @@ import type { HttpClient, HttpReply, HttpRequest } from '../http/http.js';
 import { retryAfterMs } from '../http/retry-after.js';
 import { type Delivery, type Messenger, type NoticeMessage, noticeTimeoutMs } from '../messenger.js';
 import { type AwsIdentityProvider, defaultAwsIdentity, SigV4Credentials } from '../auth/sigv4-credentials.js';
+import { webhookHeaders } from './sign-webhook.js';
 
 export interface HttpMessengerDeps {
   readonly http: HttpClient;
@@ -42,22 +42,19 @@ export class HttpMessenger implements Messenger {
   async #webhook(receiver: WebhookReceiver, { id, body }: NoticeMessage): Promise<HttpRequest> {
     const { url, secrets, allowPrivateAddresses } = receiver;
     const timestamp = String(Math.floor(this.#deps.clock.nowMs() / 1_000));
-    const signatures = await Promise.all(
+    const keys = await Promise.all(
       secrets.map(async (source) => {
         const key = signingKeyOf(await this.#reveal(source));
         if (key === undefined)
           throw new EngineError('CONFIG_INVALID', 'the secret of the receiver must be whsec_ and base64');
-        const mac = createHmac('sha256', Buffer.from(key, 'base64')).update(`${id}.${timestamp}.${body}`);
-        return `v1,${mac.digest('base64')}`;
+        return key;
       }),
     );
     return {
       url: typeof url === 'string' ? url : await this.#reveal(url),
       headers: {
         'content-type': 'application/json',
-        'webhook-id': id,
-        'webhook-timestamp': timestamp,
-        'webhook-signature': signatures.join(' '),
+        ...webhookHeaders(keys, { id, timestamp, body }),
       },
       body,
       allowPrivateAddresses,

@@ -27,7 +27,7 @@ export function toAnswer(given: unknown): RemoteAnswer {
 /** Checks a question. @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE` */
 export function toQuestion(given: Question): Question {
   const form = json(given, 'a question') as JsonObject;
-  text(form['message'], 'the message of a question');
+  anyText(form['message'], 'the message of a question');
   const { message, schema, url, server } = form as {
     message: string;
     schema?: JsonValue;
@@ -41,7 +41,7 @@ export function toQuestion(given: Question): Question {
     message,
     ...defined({
       schema,
-      url: url === undefined ? undefined : text(url, 'the url of a question'),
+      url: url === undefined ? undefined : anyText(url, 'the url of a question'),
       server: server === undefined ? undefined : text(server, 'the server of a question'),
     }),
   };
@@ -61,6 +61,12 @@ export function toAddressing(given: { readonly [Name in keyof Addressing]: Addre
         ? undefined
         : { afterMs: atLeastAMinute(escalate.after, 'escalate.after'), to: addressee(escalate.to, 'escalate.to') },
   });
+}
+
+/** Checks a text that may be as long as a question: a remote server may have written it. */
+function anyText(value: unknown, what: string): string {
+  if (typeof value === 'string' && value !== '' && value.isWellFormed()) return value;
+  throw invalid(`${what} must be a string of at least 1 character`);
 }
 
 function addressee(name: unknown, field: string): string {

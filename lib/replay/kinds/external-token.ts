@@ -23,7 +23,9 @@ export const externalToken: WaitKind<IssueToken, ExternalWaitRequested> = {
       case 'completed':
         return { value: { result: outcome.result, isError: outcome.isError } };
       case 'failed': {
-        const { message, details } = outcome.error;
+        const { code, message, details } = outcome.error;
+        // The turn has refused the question: nobody outside can settle with this code.
+        if (code === 'CONFIG_INVALID') return new EngineError(code, message);
         // Tokens are settled without knowing their wait, so the text begins like that of a remote task.
         const reason = message.replace(/^remote task failed: /, '');
         return new ExternalWaitFailed('EXTERNAL_FAILED', reason, defined({ details }));

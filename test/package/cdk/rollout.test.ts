@@ -99,7 +99,7 @@ describe('events lead to the alias and to nothing else', () => {
     ['Step', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 20 } }],
     ['Step', { BatchSize: 10, ScalingConfig: { MaximumConcurrency: 50 } }],
   ])('messages for %s, as many at a time as ever', (name, expected) => {
-    expect(all('AWS::Lambda::EventSourceMapping')).toHaveLength(4);
+    expect(all('AWS::Lambda::EventSourceMapping')).toHaveLength(5);
     const sources = all('AWS::Lambda::EventSourceMapping').filter(([id]) =>
       id.startsWith(`Outwait${name}FunctionAliaslive`),
     );

@@ -61,6 +61,7 @@ describe('the settings of a stack', () => {
     ['[]', 'outwait: Invalid input: expected object, received array'],
     ['null', 'outwait: Invalid input: expected object, received null'],
     [{ app: 'a.ts', dueShards: 15 }, 'outwait.dueShards: '],
+    [{ app: 'a.ts', staleTasksAlarm: -1 }, 'outwait.staleTasksAlarm: '],
     [{ app: 'a.ts', dueShards: 32.5 }, 'outwait.dueShards: '],
     [
       { app: 'a.ts', authorizer: { kind: 'jwt', issuer: 'http://issuer', audience: [] } },
@@ -100,6 +101,36 @@ describe('the settings of a stack', () => {
       Properties: { Replicas: [Match.objectLike({ DeletionProtectionEnabled: false })] },
     });
     template.allResources('AWS::SecretsManager::Secret', { DeletionPolicy: 'Delete' });
+  });
+
+  test.each([
+    [{}, []],
+    [{ staleTasksAlarm: 0 }, [0]],
+    [{ staleTasksAlarm: 25 }, [25]],
+  ])('have an alarm for stale tasks only where they name a number: %j', (settings, thresholds) => {
+    const alarms = Object.entries(
+      synthesize({ ...settings, alarmsTopicArn: topic }).template.findResources('AWS::CloudWatch::Alarm'),
+    );
+    const stale = alarms.filter(([id]) => id.startsWith('OutwaitStaleTasksAlarm'));
+    expect(stale.map(([, { Properties }]) => (Properties as { Threshold: unknown }).Threshold)).toEqual(thresholds);
+    for (const [, { Properties }] of stale)
+      expect(Properties).toMatchObject({
+        MetricName: 'StaleTasks',
+        Namespace: 'Outwait',
+        Dimensions: [{ Name: 'Table' }],
+        Statistic: 'Sum',
+        Period: 300,
+        EvaluationPeriods: 3,
+        TreatMissingData: 'notBreaching',
+        AlarmActions: [topic],
+        AlarmDescription: expect.stringContaining('docs/operations.md#stale-tasks') as unknown,
+      });
+  });
+
+  test.each([-1, 1.5, Number.NaN])('refuse %d stale tasks', (staleTasksAlarm) => {
+    expect(() => new Outwait(new Stack(anApp()), 'Outwait', { app: config, staleTasksAlarm })).toThrow(
+      `staleTasksAlarm must be a whole number of at least 0, got ${staleTasksAlarm}`,
+    );
   });
 
   test('name the topic of alarms, the retention of logs, and the runbook', () => {
@@ -285,7 +316,7 @@ describe('the settings of a stack', () => {
       const { Environment } = found['Properties'] as { Environment?: { Variables: Record<string, unknown> } };
       return Environment?.Variables['OUTWAIT_PUBLIC_URL'];
     });
-    expect(told.filter((url) => url !== undefined)).toEqual(['https://flows.example.com', 'https://flows.example.com']);
+    expect(told.filter((url) => url !== undefined)).toEqual(Array(4).fill('https://flows.example.com'));
     expect(() => synthesize({ publicUrl: 'http://flows.example.com' })).toThrow('outwait.publicUrl');
     expect(() => synthesize({ publicUrl: 'https://flows.example.com/?a' })).toThrow('publicUrl must be an https URL');
   });

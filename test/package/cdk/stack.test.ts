@@ -33,6 +33,8 @@ describe('what must not be lost', () => {
     const stateful = ['AWS::DynamoDB::GlobalTable', 'AWS::SQS::Queue', 'AWS::SecretsManager::Secret'];
     expect(stateful.flatMap((type) => all(type).map(([id]) => id)).sort()).toEqual([
       'OutwaitManagementTokenF491CB95',
+      'OutwaitSlowDeadLetters235A48E0',
+      'OutwaitSlowQueue5475C202',
       'OutwaitStartDeadLetters8C3AD2B9',
       'OutwaitStartQueue44598559',
       'OutwaitStepDeadLetters858CFFF2',
@@ -112,6 +114,7 @@ describe('queues', () => {
     ['OutwaitWorkQueue', { VisibilityTimeout: 1_082 }, 'OutwaitWorkDeadLetters'],
     ['OutwaitStepQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStepDeadLetters'],
     ['OutwaitStartQueue', { VisibilityTimeout: 5_400 }, 'OutwaitStartDeadLetters'],
+    ['OutwaitSlowQueue', { VisibilityTimeout: 1_082 }, 'OutwaitSlowDeadLetters'],
   ])('%s hides a message while it is worked on, and puts it aside after five receives', (id, expected, deadLetters) => {
     expect(one('AWS::SQS::Queue', id)).toEqual({
       ...expected,
@@ -122,7 +125,7 @@ describe('queues', () => {
     });
   });
 
-  test.each(['Turn', 'Work', 'Step', 'Start', 'Sweep'])(
+  test.each(['Turn', 'Work', 'Step', 'Start', 'Slow', 'Sweep'])(
     'dead letters of the %s are kept for 14 days and raise an alarm',
     (name) => {
       const queue = one('AWS::SQS::Queue', `Outwait${name}DeadLetters`);
@@ -143,7 +146,7 @@ describe('queues', () => {
   );
 
   test('refuse callers without TLS', () => {
-    expect(all('AWS::SQS::QueuePolicy')).toHaveLength(9);
+    expect(all('AWS::SQS::QueuePolicy')).toHaveLength(11);
     template.allResourcesProperties('AWS::SQS::QueuePolicy', {
       PolicyDocument: Match.objectLike({
         Statement: Match.arrayWith([
@@ -156,11 +159,12 @@ describe('queues', () => {
   test.each([
     ['Turn', 'Turn', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 100 } }],
     ['Work', 'Poll', { BatchSize: 40, MaximumBatchingWindowInSeconds: 2, ScalingConfig: { MaximumConcurrency: 20 } }],
+    ['Slow', 'Poll', { BatchSize: 40, MaximumBatchingWindowInSeconds: 2, ScalingConfig: { MaximumConcurrency: 20 } }],
     ['Step', 'Step', { BatchSize: 1, ScalingConfig: { MaximumConcurrency: 20 } }],
     ['Start', 'Step', { BatchSize: 10, ScalingConfig: { MaximumConcurrency: 50 } }],
   ])('the %s queue leads to the function %s, which reports each failed message on its own', (queue, name, expected) => {
     const sources = all('AWS::Lambda::EventSourceMapping').map(([, { Properties }]) => Properties);
-    expect(sources).toHaveLength(4);
+    expect(sources).toHaveLength(5);
     expect(sources).toContainEqual({
       ...expected,
       EventSourceArn: { 'Fn::GetAtt': [expect.stringMatching(`^Outwait${queue}Queue`), 'Arn'] },
@@ -195,18 +199,17 @@ describe('functions', () => {
       OUTWAIT_WORK_QUEUE_URL: { Ref: 'OutwaitWorkQueue5C3EA705' },
       OUTWAIT_STEP_QUEUE_URL: { Ref: 'OutwaitStepQueue82FBAD31' },
       OUTWAIT_START_QUEUE_URL: { Ref: 'OutwaitStartQueue44598559' },
+      OUTWAIT_SLOW_QUEUE_URL: { Ref: 'OutwaitSlowQueue5475C202' },
       OUTWAIT_TOKEN_KEYS_SECRET: { Ref: 'OutwaitTokenKeysA87853B2' },
     };
-    for (const name of ['Poll', 'Schedule']) {
-      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofAll });
-    }
-    // These start tasks, and tell their servers where to push.
-    const ofStarters = { ...ofAll, OUTWAIT_PUBLIC_URL: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] } };
-    for (const name of ['Turn', 'Step']) {
-      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: ofStarters });
+    expect(one('AWS::Lambda::Function', 'OutwaitScheduleFunction')['Environment']).toEqual({ Variables: ofAll });
+    // Turn and step tell servers where to push, poll tells people where to answer, api reads it in tokens of pushes.
+    const reached = { ...ofAll, OUTWAIT_PUBLIC_URL: { 'Fn::GetAtt': ['OutwaitApi745CEB61', 'ApiEndpoint'] } };
+    for (const name of ['Turn', 'Step', 'Poll']) {
+      expect(one('AWS::Lambda::Function', `Outwait${name}Function`)['Environment']).toEqual({ Variables: reached });
     }
     expect(one('AWS::Lambda::Function', 'OutwaitApiFunction')['Environment']).toEqual({
-      Variables: { ...ofAll, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
+      Variables: { ...reached, OUTWAIT_MANAGEMENT_TOKEN_SECRET: { Ref: 'OutwaitManagementTokenF491CB95' } },
     });
     expect(JSON.stringify(template.toJSON())).not.toMatch(/\{\{resolve:/);
   });
@@ -223,7 +226,7 @@ describe('functions', () => {
   test.each([
     ['Api', []],
     ['Turn', receiving('TurnQueue')],
-    ['Poll', receiving('WorkQueue')],
+    ['Poll', [...receiving('WorkQueue'), ...receiving('SlowQueue')]],
     ['Step', [...receiving('StepQueue'), ...receiving('StartQueue')]],
     [
       'Schedule',
@@ -348,10 +351,12 @@ describe('the outputs', () => {
       WorkQueueUrl: { Ref: 'OutwaitWorkQueue5C3EA705' },
       StepQueueUrl: { Ref: 'OutwaitStepQueue82FBAD31' },
       StartQueueUrl: { Ref: 'OutwaitStartQueue44598559' },
+      SlowQueueUrl: { Ref: 'OutwaitSlowQueue5475C202' },
       TurnDeadLettersUrl: { Ref: 'OutwaitTurnDeadLettersA4584795' },
       WorkDeadLettersUrl: { Ref: 'OutwaitWorkDeadLettersAD78F005' },
       StepDeadLettersUrl: { Ref: 'OutwaitStepDeadLetters858CFFF2' },
       StartDeadLettersUrl: { Ref: 'OutwaitStartDeadLetters8C3AD2B9' },
+      SlowDeadLettersUrl: { Ref: 'OutwaitSlowDeadLetters235A48E0' },
       SweepDeadLettersUrl: { Ref: 'OutwaitSweepDeadLetters3D6C650A' },
       DashboardName: dashboard,
       DashboardUrl: {
@@ -401,6 +406,7 @@ describe('alarms', () => {
       'oldest-due',
       'push-auth-failures',
       'recursion',
+      'slow-dead-letters',
       'start-dead-letters',
       'step-dead-letters',
       'sweep-dead-letters',

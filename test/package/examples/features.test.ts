@@ -13,6 +13,7 @@ import { checkout } from '../../../examples/features/queries.js';
 import jobsApp, { exportRows } from '../../../examples/features/jobs.js';
 import { ticketHandler } from '../../../examples/features/lifecycle-events.js';
 import limitsApp, { book, index, letter } from '../../../examples/features/limits.js';
+import { nightly } from '../../../examples/features/progress.js';
 import { fastestQuote } from '../../../examples/features/races.js';
 import { follow } from '../../../examples/features/remote-attach.js';
 import { monthEnd } from '../../../examples/features/remote-ends.js';
@@ -159,17 +160,33 @@ describe('the examples of docs/workflows.md', () => {
   });
 
   example('hooks', 'starts a review for a pull request, and tells it how that was closed', async () => {
-    const app = createTestApp(hooksApp, { secrets: { GITHUB_SECRET: 'new', FORMER_GITHUB_SECRET: 'former' } });
+    const app = createTestApp(hooksApp, {
+      secrets: { GITHUB_SECRET: 'canary-new', FORMER_GITHUB_SECRET: 'canary-former' },
+    });
     const body = (action: string, merged: boolean) => ({ action, number: 7, pull_request: { merged } });
     expect(await app.deliver('opened', { body: body('edited', false) })).toEqual({ outcome: 'ignored' });
     const started = await app.deliver('opened', { body: body('opened', false) });
     expect(await app.deliver('opened', { body: body('opened', false) })).toEqual({ ...started, outcome: 'known' });
     const text = JSON.stringify(body('closed', true));
-    const delivery = signedDelivery('github', { secret: 'former', body: text, atMs: app.clock.nowMs() });
+    const delivery = signedDelivery('github', { secret: 'canary-former', body: text, atMs: app.clock.nowMs() });
     const signalled = await app.receive('closed', delivery);
     expect(signalled).toEqual({ ...started, outcome: 'signalled' });
     const runId = 'runId' in started ? started.runId : '';
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: { merged: true } });
+  });
+
+  example('progress', 'shows how far the task of a call is', async () => {
+    const states = [
+      { from: { seconds: 0 }, state: 'working' },
+      { from: { minutes: 2 }, state: 'working', message: 'counting', progress: 1, total: 4 },
+    ];
+    const { app } = appWith([nightly], { reports: { after: { minutes: 10 }, result: 'exported', states } });
+    const runId = await app.start(nightly, null);
+    await app.pass({ minutes: 1 });
+    expect((await app.show(runId)).progress).toEqual({ state: 'working', message: '', done: 0 });
+    await app.pass({ minutes: 4 });
+    expect((await app.show(runId)).progress).toEqual({ state: 'working', message: 'counting', done: 0.25 });
+    expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 'exported' });
   });
 
   example('inputs', 'answers by itself, and asks people for the rest', async () => {

@@ -145,6 +145,22 @@ const approval = (token: string): AnyWorkflow =>
     return [result, await promise.catch((error: unknown) => (error as { code: string }).code)];
   });
 
+/** Hears of the changes of a task one at a time: a step for some of them, during which others come. */
+const progress = (step: string): AnyWorkflow =>
+  flow('progress', async (ctx) => {
+    const heard: unknown[] = [];
+    await ctx.callRemoteTask({
+      server: 'remote',
+      tool: 'export',
+      onProgress: async ({ state, message, progress: done, total }, inner) => {
+        heard.push([state, message ?? '', done ?? 0, total ?? 0]);
+        if (done === 1) await inner.sleep({ minutes: 5 });
+        if (done !== undefined) await inner.step(step, () => done);
+      },
+    });
+    return heard;
+  });
+
 /** The recordings, by the name of the file that holds the history. */
 export const recordings: Readonly<Record<string, Recording>> = {
   'steps-with-retries': {
@@ -229,6 +245,21 @@ export const recordings: Readonly<Record<string, Recording>> = {
       await app.runToEnd(runId);
     },
     changed: [approval('consent')],
+  },
+  progress: {
+    workflows: [progress('note')],
+    task: () => ({
+      after: { minutes: 20 },
+      result: 'exported',
+      states: [
+        { from: { seconds: 0 }, state: 'working' },
+        { from: { minutes: 1 }, state: 'working', message: 'reading', progress: 1, total: 3 },
+        { from: { minutes: 3 }, state: 'working', message: 'counting', progress: 2, total: 3 },
+        { from: { minutes: 5 }, state: 'working', message: 'writing', progress: 3, total: 3 },
+      ],
+    }),
+    drive: toEnd,
+    changed: [progress('log')],
   },
   'under-way': {
     workflows: [all(five)],

@@ -12,7 +12,7 @@ import type { DeliveryRequest } from './limits.js';
 import type { StartOracles } from './start-oracles.js';
 
 /** What senders and the app share. */
-export const hookSecret = `whsec_${Buffer.from('a secret of the simulator').toString('base64')}`;
+export const hookSecret = `whsec_${Buffer.from('a canary of the simulator').toString('base64')}`;
 
 /** Returns the hooks of a case: one starts runs of a workflow, the other sends them signals. */
 export function hooksOf(workflow: AnyWorkflow): Readonly<Record<string, HookConfig>> {

@@ -1,6 +1,8 @@
 import type { WhenBusy, WhenExceeded } from '../../../lib/workflow/flow-control.js';
 import type { Dice } from './dice.js';
-import { boundOf, drawFlow, type Flow, type SignalName } from './program.js';
+import { drawFlow } from './draw-program.js';
+import { flowBound } from './program-bounds.js';
+import type { Flow, SignalName } from './program.js';
 
 /** The workflow `limited` and its limits. Durations are in seconds. */
 export interface Limits {
@@ -47,7 +49,7 @@ export function drawLimits(dice: Dice): Limits {
   const kind = dice.weighed({ none: whenBusy === undefined ? 0 : 4, throttle: 3, debounce: 3 });
   let flow: Flow;
   do flow = drawFlow(dice, dice.chance(0.3));
-  while (boundOf(flow.body) * (flow.rounds + 1) > flowBoundMax);
+  while (flowBound(flow) > flowBoundMax);
   const period = dice.pick([1, 5, 20, 60]);
   return {
     flow,

@@ -1,6 +1,8 @@
 import type { Dice } from './dice.js';
 import { drawDelivery, drawLimitedStart, drawLimits, type DeliveryRequest, type LimitedStart } from './limits.js';
-import { drawMoment, drawRequests, flowBound, type Case, type Entry } from './timetable.js';
+import { drawMoment, drawRequests } from './draw-entries.js';
+import { flowBound } from './program-bounds.js';
+import type { Case, Entry, Faults } from './timetable.js';
 
 /** Starts on `main` in a lane wait for one another, so only short ones are drawn. */
 export const laneBoundMax = 1_500;
@@ -29,9 +31,17 @@ export function drawMore(given: Case, dice: Dice): Case {
     for (let bunches = dice.int(1, 2); bunches > 0; bunches--) more.push(...drawBunch(dice, dice.int(1, 4), delivery));
   }
   if (more.length === 0) return given;
-  const entries = [...given.entries, ...more].sort((a, b) => a.at - b.at);
-  return { ...given, entries, ...(limits === undefined ? {} : { limits }) };
+  const all = { ...given, ...(limits === undefined ? {} : { limits }) };
+  if (limits?.throttle === undefined || !dice.chance(0.5))
+    return { ...all, entries: [...given.entries, ...more].sort(byTime) };
+  // The process dies at the write of a throttled start, and its caller asks again.
+  const again = more.flatMap((entry) => (entry.what === 'startLimited' ? [{ ...entry, at: entry.at + 45 }] : []));
+  const of = [dice.pick(['crash', 'crashAfter', 'lostAck', 'lateApply', 'freeze100'] as const)];
+  const faults: Faults = { kind: 'dice', rate: 1, of, end: 300, at: ['limited'], nth: dice.int(1, 5) };
+  return { ...all, faults, entries: [...given.entries, ...more, ...again].sort(byTime) };
 }
+
+const byTime = (a: Entry, b: Entry): number => a.at - b.at;
 
 /** Draws requests that come close together, some of them twice, at the same time or late. */
 function drawBunch(dice: Dice, count: number, draw: () => LimitedStart | DeliveryRequest): readonly Entry[] {

@@ -1,7 +1,11 @@
+import { printAgent, smallerAgent } from './agent.js';
+import { printEntry } from './print-entry.js';
 import { printLimits, smallerLimits } from './limits.js';
-import { print, smaller, type Flow } from './program.js';
+import { print } from './print-program.js';
+import type { Flow } from './program.js';
 import { runCase, type Ran } from './simulate-case.js';
-import { printEntry, type Case } from './timetable.js';
+import { smaller } from './smaller-program.js';
+import type { Case } from './timetable.js';
 
 export interface Shrunk {
   readonly case: Case;
@@ -60,6 +64,9 @@ const steps: readonly ((given: Case) => Generator<Case>)[] = [
     if (given.answersAfter > 0.3) yield { ...given, answersAfter: 0.3 };
     if (given.cancelsFail) yield { ...given, cancelsFail: false };
     if (!given.dedupes) yield { ...given, dedupes: true };
+    const { agent, ...agentless } = given;
+    if (agent !== undefined)
+      for (const less of smallerAgent(agent)) yield { ...agentless, ...(less === undefined ? {} : { agent: less }) };
     const { limits } = given;
     if (limits !== undefined) for (const less of smallerLimits(limits)) yield { ...given, limits: less };
   },
@@ -118,6 +125,7 @@ export function printCase(given: Case): string {
     flow('main', flows.main),
     ...(usesKid ? [flow('kid ', flows.kid)] : []),
     ...(limits === undefined ? [] : [flow('limited', limits.flow), `limits: ${printLimits(limits)}`]),
+    ...(given.agent === undefined ? [] : [`agent: ${printAgent(given.agent)}`]),
     ...entries.map(printEntry),
     ...(schedule === undefined
       ? []

@@ -2,9 +2,12 @@ import type { EpochMs } from '../../../lib/base/time.js';
 import type { InboxRecord, RunHead } from '../../../lib/history/records.js';
 import type { StartedRun } from '../../../lib/operations/requests/start-run.js';
 import type { WhenBusy } from '../../../lib/workflow/flow-control.js';
+import { throttleFields } from '../../../lib/store/items/limited-start.js';
+import type { Item } from '../../../lib/store/table.js';
 import type { World } from '../world.js';
 import { isEnded, short, type Book, type Chain } from './book.js';
 import type { Input } from './interpret.js';
+import type { Known } from './known.js';
 import type { LimitedStart } from './limits.js';
 import type { Case } from './timetable.js';
 
@@ -17,12 +20,6 @@ interface Answered {
   readonly isFirst: boolean;
   readonly begunAtMs: EpochMs;
   readonly atMs: EpochMs;
-}
-
-/** What these oracles learn from the others. */
-export interface Known {
-  readonly books: ReadonlyMap<string, Book>;
-  readonly skewMs: number;
 }
 
 /** Checks the promises about starts that are limited, and that each start acts once. */
@@ -38,11 +35,13 @@ export class StartOracles {
   readonly #acted = new Set<string>();
   /** Instants at which a throttle lets runs begin, in the order of acceptance. */
   readonly #slots = new Map<string, EpochMs[]>();
+  /** The instants that each throttle has given away, as stored. */
+  readonly #stored = new Map<string, readonly EpochMs[]>();
   readonly #answered: Answered[] = [];
 
-  constructor(world: World, given: Case, known: Known) {
-    this.#world = world;
-    this.#case = given;
+  constructor(known: Known) {
+    this.#world = known.world;
+    this.#case = known.given;
     this.#known = known;
   }
 
@@ -131,9 +130,9 @@ export class StartOracles {
     }
   }
 
-  #takeSlot({ runId, startAtMs, createdAtMs, input }: RunHead): void {
+  #takeSlot({ runId, startAtMs, createdAtMs, input, tenant }: RunHead): void {
     const { throttle } = this.#case.limits ?? {};
-    const key = this.#throttleKeyOf(input as unknown as Input);
+    const key = this.#throttleKeyOf(input as unknown as Input, tenant);
     if (throttle === undefined || key === undefined) return;
     const slots = this.#slots.get(key) ?? [];
     const slotMs = startAtMs ?? createdAtMs;
@@ -144,8 +143,14 @@ export class StartOracles {
     this.#slots.set(key, [...slots, slotMs]);
   }
 
-  #throttleKeyOf({ lane }: Input): string | undefined {
-    return this.#case.limits?.throttle?.perLane === true ? lane : '';
+  onThrottle(item: Item): void {
+    this.#stored.set(item.pk, throttleFields.read(item).startsAtMs);
+  }
+
+  /** Returns the throttle of a start: each tenant has its own. Undefined if it is not throttled. */
+  #throttleKeyOf({ lane }: Input, tenant: string | undefined): string | undefined {
+    const key = this.#case.limits?.throttle?.perLane === true ? lane : '';
+    return key === undefined ? undefined : `${key} of ${tenant ?? 'none'}`;
   }
 
   /** Returns whether a newer run asks the runs of this chain to cancel, each of them anew. */
@@ -205,10 +210,13 @@ export class StartOracles {
   }
 
   /** Checks that a start is refused only if as many as allowed begin in the period. */
-  onThrottled(lane: string | undefined, begunAtMs: EpochMs): void {
+  onThrottled(
+    { lane, tenant }: Pick<LimitedStart, 'lane'> & { readonly tenant: string | undefined },
+    begunAtMs: EpochMs,
+  ): void {
     const { throttle } = this.#case.limits ?? {};
     if (throttle === undefined) return;
-    const key = this.#throttleKeyOf({ round: 0, ...(lane === undefined ? {} : { lane }) });
+    const key = this.#throttleKeyOf({ round: 0, ...(lane === undefined ? {} : { lane }) }, tenant);
     const sinceMs = begunAtMs - this.#known.skewMs - throttle.period * S;
     const inPeriod = (this.#slots.get(key ?? '') ?? []).filter((slotMs) => slotMs > sinceMs).length;
     if (throttle.whenExceeded !== 'refuse' || inPeriod < throttle.limit)
@@ -216,6 +224,18 @@ export class StartOracles {
   }
 
   // ----- at the end -----
+
+  /** Checks that each instant that a throttle has given away is that of a run, and the other way round. */
+  checkSlots(): void {
+    const given = [...this.#slots.values()].filter((slots) => slots.length > 0);
+    const taken = [...this.#stored.values()].map((slots) => slots.join());
+    const { limit = 0 } = this.#case.limits?.throttle ?? {};
+    for (const slots of taken)
+      if (!given.some((list) => list.slice(-limit).join() === slots))
+        this.#fail('slot-without-run', `a throttle has given away ${slots}`);
+    for (const list of given)
+      if (!taken.includes(list.slice(-limit).join())) this.#fail('run-without-slot', `${list.length} runs begin`);
+  }
 
   /** Checks that a run that several starts became has the input of the last of them. */
   checkLastInputs(): void {

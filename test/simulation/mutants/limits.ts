@@ -42,4 +42,11 @@ export const limitsMutants: readonly Mutant[] = [
     edits: [{ find: 'conditions: [lineEndsBy(kind, fromMs - 1)],', replace: 'conditions: [],' }],
     caughtBy: testsIn(store, 'the rate of a server has a line'),
   },
+  {
+    name: 'slot-leased-twice',
+    rule: 'a slot is leased to one worker at a time',
+    file: serverLimits,
+    edits: [{ find: 'conditions: [notTakenAfter(atMs)],', replace: 'conditions: [],' }],
+    caughtBy: testsIn(store, 'the slots of a server are leased to as many as there are'),
+  },
 ];

@@ -111,6 +111,16 @@ export const proofsMutants: readonly Mutant[] = [
     testsIn(relays, 'the proof of a relay is required although the server is no longer configured'),
   ),
   mutant(
+    'relay-proof-not-asked',
+    'a relay proves itself where the server requires it',
+    {
+      file: 'lib/operations/requests/prove-relay.ts',
+      find: 'if (config.relayAuth === undefined) return undefined;',
+      replace: 'if (config !== undefined) return undefined;',
+    },
+    testsIn(relays, 'the proof of a relay is on record with the settlement'),
+  ),
+  mutant(
     'relay-proof-not-taken',
     'a token of a relay is taken for one path and body',
     { file: 'lib/operations/requests/prove-relay.ts', find: 'await taken(wait.server, proof);', replace: '' },

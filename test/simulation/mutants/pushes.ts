@@ -94,11 +94,23 @@ export const pushesMutants: readonly Mutant[] = [
     file: receivePush,
     edits: [
       {
-        find: 'if (pushedAtMs === undefined) await',
-        replace: 'if (pushedAtMs === undefined && handle !== undefined) await',
+        find: 'if (pushedAtMs === undefined && !isOfStart(',
+        replace: 'if (pushedAtMs === undefined && handle !== undefined && !isOfStart(',
       },
     ],
     caughtBy: receiving('a push that proves itself that comes before the handle'),
+  },
+  {
+    name: 'push-of-start-recorded',
+    rule: 'a push of 0.3 while the start is answered promises no others',
+    file: receivePush,
+    edits: [
+      {
+        find: 'if (pushedAtMs === undefined && !isOfStart(news, atMs - token.createdAtMs))',
+        replace: 'if (pushedAtMs === undefined)',
+      },
+    ],
+    caughtBy: receiving('a push that proves itself while its start is answered'),
   },
   {
     name: 'poke-covered-by-delivered-one',
@@ -173,6 +185,13 @@ export const pushesMutants: readonly Mutant[] = [
       { find: 'conditions: [itemExists, notSettled, notPushed],', replace: 'conditions: [notSettled, notPushed],' },
     ],
     caughtBy: rules('pushing', 'first push'),
+  },
+  {
+    name: 'push-registration-left',
+    rule: 'the registration of a task that was read to its end is deleted',
+    file: 'lib/operations/remote-task/poll-reply.ts',
+    edits: [{ find: "if (settled === 'settled') await forgetPush(deps, token);", replace: '' }],
+    caughtBy: rules('pushing', 'poke: it moves the next read to the backstop'),
   },
   {
     name: 'loopback-to-agents-elsewhere',

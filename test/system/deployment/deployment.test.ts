@@ -304,6 +304,9 @@ const unusedGrants: Readonly<Record<string, string>> = {
   'StepFunctionRole sqs:GetQueueUrl StepQueue': consumerByName,
   'StepFunctionRole sqs:ChangeMessageVisibility StartQueue': consumer,
   'StepFunctionRole sqs:GetQueueUrl StartQueue': consumerByName,
+  'PollFunctionRole sqs:ChangeMessageVisibility SlowQueue': consumer,
+  'PollFunctionRole sqs:GetQueueUrl SlowQueue': consumerByName,
+  'PollFunctionRole sqs:SendMessage SlowQueue': 'no server here answers slowly',
   'PollFunctionRole sqs:SendMessage StartQueue': 'for a start whose message was lost',
   'TurnFunctionRole secretsmanager:GetSecretValue arn:aws:secretsmanager:eu-west-1:000000000000:secret:prod/supplier-??????':
     'the only call of this supplier is its first, which a worker makes',

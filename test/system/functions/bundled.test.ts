@@ -117,6 +117,7 @@ describeWithDynoxide('the bundled functions', () => {
         OUTWAIT_WORK_QUEUE_URL: `${sqsEndpoint}/nobody/work`,
         OUTWAIT_STEP_QUEUE_URL: `${sqsEndpoint}/nobody/step`,
         OUTWAIT_START_QUEUE_URL: startQueueUrl,
+        OUTWAIT_SLOW_QUEUE_URL: `${sqsEndpoint}/nobody/slow`,
         OUTWAIT_TOKEN_KEYS: `k1:${token}`,
         OUTWAIT_MANAGEMENT_TOKEN: token,
       },

@@ -75,8 +75,8 @@ describe('the api function', () => {
   it('asks for the token that is configured and refuses everybody without one', async () => {
     const world = aWorld();
     const event = get;
-    const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer s3cret' } };
-    const configured = apiHandler(() => world.deps, { managementTokens: () => ['s3cret'] });
+    const withToken = { ...event, headers: { ...event.headers, authorization: 'Bearer canary-s3cret' } };
+    const configured = apiHandler(() => world.deps, { managementTokens: () => ['canary-s3cret'] });
     expect((await configured(event)).statusCode).toBe(401);
     expect((await configured(withToken)).statusCode).toBe(200);
     const forgotten = apiHandler(() => world.deps, { managementTokens: () => [] });
@@ -314,6 +314,86 @@ describe('the poll function', () => {
     for (const answer of held) answer();
     expect(await handled).toEqual({ batchItemFailures: [] });
     expect(started).toHaveLength(10);
+  });
+
+  describe('of a server that answers slowly', () => {
+    const body = (runId: string, server = 'reports', more: object = {}): string =>
+      JSON.stringify({ kind: 'poll', runId, waitId: '1', server, ...more });
+    const passedOn = (world: World): unknown[] =>
+      world.queues.work
+        .receive(100)
+        .map((message) => JSON.parse(message.body) as { readonly isSlow?: true })
+        .filter(({ isSlow }) => isSlow);
+
+    /** A world whose server takes `tookMs` for a read, its handler, and runs that wait for tasks of it. */
+    async function slowWorld(count: number, tookMs = 2_000) {
+      const world = aWorld();
+      const runs: string[] = [];
+      for (let n = 0; n < count; n++) runs.push(await aRun(world));
+      await world.runTurns();
+      world.queues.work.receive(10);
+      const took = { ms: tookMs };
+      const read: string[] = [];
+      world.reports.get = async (handle) => {
+        read.push(handle.taskId);
+        world.clock.atMs += took.ms;
+        return { kind: 'working', state: 'working' };
+      };
+      const handler = pollHandler(() => world.deps);
+      const handle = async (...bodies: readonly string[]) =>
+        handler(
+          batch(
+            standard,
+            bodies.map((text, n) => ({ id: `m${n}`, body: text })),
+          ),
+          plenty,
+        );
+      return { world, runs, read, took, handle };
+    }
+
+    it('passes the next reads on to the slow queue, and makes those of others', async () => {
+      const { world, runs, read, handle } = await slowWorld(3);
+      await handle(body(runs[0]!));
+      expect(await handle(body(runs[1]!), body(runs[2]!, 'others'))).toEqual({ batchItemFailures: [] });
+      expect(read).toHaveLength(2);
+      expect(passedOn(world)).toEqual([{ kind: 'poll', runId: runs[1], waitId: '1', server: 'reports', isSlow: true }]);
+    });
+
+    it('passes on what waits for a place in the same batch', async () => {
+      const { world, runs, read, handle } = await slowWorld(10);
+      await handle(...runs.map((runId) => body(runId)));
+      expect(read.length).toBeLessThanOrEqual(8);
+      expect(passedOn(world)).toHaveLength(10 - read.length);
+    });
+
+    it('makes the reads that come from the slow queue', async () => {
+      const { world, runs, read, handle } = await slowWorld(2);
+      await handle(body(runs[0]!));
+      await handle(body(runs[1]!, 'reports', { isSlow: true }));
+      expect(read).toHaveLength(2);
+      expect(passedOn(world)).toEqual([]);
+    });
+
+    it('makes its reads again five minutes after the last slow one', async () => {
+      const { world, runs, read, took, handle } = await slowWorld(3);
+      await handle(body(runs[0]!));
+      took.ms = 100;
+      world.clock.atMs += 299_999;
+      await handle(body(runs[1]!));
+      expect(read).toHaveLength(1);
+      world.clock.atMs += 1;
+      await handle(body(runs[2]!));
+      await handle(body(runs[1]!));
+      expect(read).toHaveLength(3);
+    });
+
+    it('makes all reads of one that answers within two seconds', async () => {
+      const { world, runs, read, handle } = await slowWorld(2, 1_999);
+      await handle(body(runs[0]!));
+      await handle(body(runs[1]!));
+      expect(read).toHaveLength(2);
+      expect(passedOn(world)).toEqual([]);
+    });
   });
 
   it('passes a wake on however little time is left', async () => {

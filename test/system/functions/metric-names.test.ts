@@ -15,6 +15,7 @@ import { metrics as topology } from '../../../lib/topology/topology.js';
 import { defineApp, mcpServer } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { aWorld } from '../../unit/http/world.js';
+import { outputs } from '../../support/outputs/heard.js';
 
 const root = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -79,7 +80,7 @@ async function breakProtocol(metrics: Metrics): Promise<void> {
 async function refuse(metrics: Metrics): Promise<void> {
   const world = aWorld();
   const getDeps = () => ({ ...world.deps, metrics });
-  const api = apiHandler(getDeps, { managementTokens: () => ['right'] });
+  const api = apiHandler(getDeps, { managementTokens: () => ['canary-right'] });
   const get = fixture('http-api-v2-get') as APIGatewayProxyEventV2;
   const ask = (method: string, path: string): APIGatewayProxyEventV2 => ({
     ...get,
@@ -122,7 +123,10 @@ describe('the metrics', () => {
       table: 'outwait-1',
       version: { functionName: 'Outwait-Turn', version: '3' },
       clock: { nowMs: () => 1_800_000_000_000 },
-      write: (line) => void lines.push(line),
+      write: (line) => {
+        outputs.hear('metric', line);
+        lines.push(line);
+      },
     });
     for (const act of [doWork, quarrel, breakProtocol, refuse]) await act(metrics);
     metrics.flush?.();

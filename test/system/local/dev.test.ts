@@ -172,7 +172,7 @@ describe('outwait dev without the database', () => {
   it('F92 refuses a management token that is too short, before anything else', async () => {
     const ended = await runCli(['dev', '--port', '0', '--store', 'memory'], {
       cwd: app.folder,
-      env: { OUTWAIT_MANAGEMENT_TOKEN: 's3cret' },
+      env: { OUTWAIT_MANAGEMENT_TOKEN: 'canary-s3cret' },
     });
     expect(ended).toEqual({
       code: 1,

@@ -185,8 +185,10 @@ describe('the local engine (EN-13)', () => {
   });
 
   it('asks for the management token when there is one', async () => {
-    const engine = await anEngine(undefined, { managementToken: 's3cret' });
+    const engine = await anEngine(undefined, { managementToken: 'canary-s3cret' });
     expect((await fetch(`${engine.url}/runs`)).status).toBe(401);
-    expect((await fetch(`${engine.url}/runs`, { headers: { authorization: 'Bearer s3cret' } })).status).toBe(200);
+    expect((await fetch(`${engine.url}/runs`, { headers: { authorization: 'Bearer canary-s3cret' } })).status).toBe(
+      200,
+    );
   });
 });

@@ -9,7 +9,7 @@ import { closeAll, serve } from '../../unit/remote/loopback.js';
 
 afterEach(closeAll);
 
-it('F62: 200 starts without an answer hold up no start at another server', async () => {
+it('F62: 200 starts without an answer hold up no start at another server, and each has two timers', async () => {
   let whenCalled = (): void => undefined;
   const called = async (): Promise<void> => new Promise((resolve) => (whenCalled = resolve));
   const neverAnswered = (): void => {
@@ -37,11 +37,18 @@ it('F62: 200 starts without an answer hold up no start at another server', async
     const headers = { 'content-type': 'application/json' };
     expect((await fetch(`${engine.url}/runs`, { method: 'POST', headers, body })).ok).toBe(true);
   };
+  const timersBefore = timersOf();
   // Starts follow one another, so that no batch contains two of them.
   for (let at = 0; at < 200; at++) await Promise.all([called(), start('patient')]);
   await Promise.all([called(), start('other')]);
+  // The limits of the function and of the request. A few more belong to turns and to connections of this test.
+  expect(timersOf() - timersBefore).toBeLessThan(2 * 200 + 20);
   expect([patient.received.length, other.received.length]).toEqual([200, 1]);
   // Work in progress ends with its connections, and the engine with that.
   await closeAll();
   await engine.stop();
 });
+
+function timersOf(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+}

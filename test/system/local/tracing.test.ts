@@ -5,9 +5,12 @@ import { silentLog, type Log } from '../../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../../lib/local/engine.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { TokenKeys } from '../../../lib/tokens/token-keys.js';
-import { type App, defineApp, mcpServer } from '../../../lib/workflow/app.js';
+import { a2aAgent, type App, defineApp, mcpServer } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
+import { eventually } from '../../support/eventually.js';
+import { agent, jsonRpc } from '../../unit/remote/a2a-agent.js';
 import { closeAll, type LoopbackServer, result, serve } from '../../unit/remote/loopback.js';
+import { heardLog } from '../../support/outputs/heard.js';
 
 afterEach(closeAll);
 
@@ -35,6 +38,42 @@ const outer = defineWorkflow<{ fails?: boolean }>({
   },
 });
 
+const asks = defineWorkflow({
+  name: 'outer',
+  run: async (ctx) => {
+    await Promise.all([
+      ctx.child(inner, null),
+      ctx.callRemoteTask({ server: 'supplier', message: { parts: [{ text: 'a quote' }] }, timeout: { hours: 1 } }),
+    ]);
+  },
+});
+
+/** Starts an agent whose task ends when it pushes; a push carries the trace context of the agent's own span. */
+async function aPushingAgent() {
+  const pushSpan = 'c0ffee00c0ffee00';
+  const peer = await agent(jsonRpc, { capabilities: { pushNotifications: true } });
+  const task = (state: string) => ({ id: 't1', contextId: 'c1', status: { state: `TASK_STATE_${state}` } });
+  let state = 'WORKING';
+  peer.answer = (request, response) => {
+    result(response, request, request.body.method === 'SendMessage' ? { task: task(state) } : task(state));
+  };
+  const push = async (): Promise<void> => {
+    const start = peer.calls().find(({ body }) => body.method === 'SendMessage')!;
+    const { configuration } = start.body.params as { configuration: Record<string, { url: string; token: string }> };
+    const { url, token } = configuration['taskPushNotificationConfig']!;
+    const [, ofStart] = /^00-([0-9a-f]{32})-/.exec(String(start.headers['traceparent']))!;
+    state = 'COMPLETED';
+    const headers = { 'content-type': 'application/json', 'x-a2a-notification-token': token };
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, traceparent: `00-${ofStart}-${pushSpan}-01` },
+      body: JSON.stringify({ task: task(state) }),
+    });
+    expect(answer.status).toBe(202);
+  };
+  return { peer, push, pushSpan };
+}
+
 /** Starts a server that answers with the result, or with a task that ends at the first read. */
 async function aServer({ withTask }: { readonly withTask: boolean }): Promise<LoopbackServer> {
   const task = { taskId: 't1', createdAt: '2026-11-29T10:00:00Z', ttlMs: null };
@@ -48,17 +87,23 @@ async function aServer({ withTask }: { readonly withTask: boolean }): Promise<Lo
 
 async function anEngine(app: App, log: Log = silentLog): Promise<LocalEngine> {
   const tokens = new TokenKeys([{ keyId: 'k1', secret: new Uint8Array(32) }]);
-  return startLocalEngine({ app, table: new MemoryTable(), tokens, log, port: 0 });
+  return startLocalEngine({ app, table: new MemoryTable(), tokens, log: heardLog(log), port: 0 });
 }
 
 /** Runs `outer` to its end, and returns its id when all invocations have ended. */
-async function runOuter(engine: LocalEngine, input: object, headers: Record<string, string> = {}): Promise<string> {
+async function runOuter(
+  engine: LocalEngine,
+  input: object,
+  headers: Record<string, string> = {},
+  meanwhile?: (runId: string) => Promise<void>,
+): Promise<string> {
   const started = await fetch(`${engine.url}/runs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ workflow: 'outer', input }),
   });
   const { runId } = (await started.json()) as { readonly runId: string };
+  await meanwhile?.(runId);
   const ended = await fetch(`${engine.url}/runs/${runId}/result?wait=20`);
   expect(await ended.json()).toMatchObject({ outcome: { status: 'completed' } });
   await engine.stop();
@@ -66,13 +111,16 @@ async function runOuter(engine: LocalEngine, input: object, headers: Record<stri
 }
 
 /** Creates an app that keeps its spans in memory. */
-async function aTracedApp({ withTask = false } = {}) {
+async function aTracedApp({ withTask = false, supplier = 'http://127.0.0.1:1', main = outer as typeof asks } = {}) {
   const server = await aServer({ withTask });
   const exporter = new InMemorySpanExporter();
   let providers = 0;
   const app = defineApp({
-    workflows: [outer, inner],
-    servers: { reports: mcpServer({ url: server.url, protocolVersion: '2026-07-28', dedupes: true }) },
+    workflows: [main, inner],
+    servers: {
+      reports: mcpServer({ url: server.url, protocolVersion: '2026-07-28', dedupes: true }),
+      supplier: a2aAgent({ card: supplier }),
+    },
     tracing: ({ idGenerator }) => {
       providers++;
       const spanProcessors = [new SimpleSpanProcessor(exporter)];
@@ -126,6 +174,29 @@ describe('a run with a step, a child and a remote task', () => {
     const [call] = server.received.filter(({ body }) => body.method === 'tools/call');
     expect(call?.headers['traceparent']).toBe(sent);
     expect(call?.body.params['_meta']).toMatchObject({ traceparent: sent });
+  });
+
+  it('is one trace with the push of its agent, to which the read that it asks for is linked', async () => {
+    const { peer, push, pushSpan } = await aPushingAgent();
+    const { app, spans } = await aTracedApp({ supplier: peer.origin, main: asks });
+    const engine = await anEngine(app);
+    await runOuter(engine, {}, { traceparent: sampled }, async (runId) => {
+      await eventually(async () => {
+        expect(await (await fetch(`${engine.url}/activities/external?server=supplier&taskId=t1`)).text()).toContain(
+          runId,
+        );
+      });
+      await push();
+    });
+    const all = spans();
+    const named = (name: string) => all.filter((span) => span.name === name);
+    expect(new Set(all.map((span) => span.traceId))).toEqual(new Set([traceId]));
+    const [start] = named('start supplier');
+    expect(named('poll supplier').map(({ links }) => links)).toEqual([[start?.id, pushSpan]]);
+    expect(named('run inner')).toHaveLength(1);
+    expect(named('settlement').map(({ attributes }) => attributes['outwait.settled_by'])).toEqual(
+      expect.arrayContaining(['child', 'poll']),
+    );
   });
 
   it('has a trace of its own, whose id is in its log, if the request had none', async () => {

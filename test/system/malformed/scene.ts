@@ -12,8 +12,8 @@ import { type RouteName, routes } from '../../../lib/topology/routes.js';
 import { anEvent } from '../../unit/http/event.js';
 import { aWorld, type World } from '../../unit/http/world.js';
 
-export const managementToken = 'management-token-of-the-test';
-const hookToken = 'hook-token-of-the-test';
+export const managementToken = 'canary-management-token-of-the-test';
+const hookToken = 'canary-hook-token-of-the-test';
 
 /** A request that its route accepts. */
 export interface ValidRequest {

@@ -14,7 +14,7 @@ interface Result {
   readonly body?: string;
 }
 
-const managementToken = 'management-token-of-the-upgrade-test';
+const managementToken = 'canary-management-token-of-the-upgrade-test';
 
 /** Environment of every deployment: its keys and tokens stay the same across upgrades. */
 export const secretsOfAll = {

@@ -62,6 +62,7 @@ void feed(turn, process.env['OUTWAIT_TURN_QUEUE_URL'] ?? '');
 void feed(poll, process.env['OUTWAIT_WORK_QUEUE_URL'] ?? '');
 void feed(step, process.env['OUTWAIT_STEP_QUEUE_URL'] ?? '');
 void feed(step, process.env['OUTWAIT_START_QUEUE_URL'] ?? '');
+void feed(poll, process.env['OUTWAIT_SLOW_QUEUE_URL'] ?? '');
 
 async function answer(request: Request): Promise<unknown> {
   if ('event' in request) return api(request.event, context);

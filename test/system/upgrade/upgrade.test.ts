@@ -95,12 +95,13 @@ async function queuesOf(name: string): Promise<Readonly<Record<string, string>>>
     const Attributes = { VisibilityTimeout: '600', ...attributes };
     return (await client.send(new CreateQueueCommand({ QueueName, Attributes }))).QueueUrl!;
   };
-  const [turn, work, step, start] = await Promise.all([
+  const [turn, work, step, start, slow] = await Promise.all([
     // A process may be killed in a turn, and must not keep its run locked for longer than a test waits.
     create('turn.fifo', { FifoQueue: 'true', VisibilityTimeout: '5' }),
     create('work', {}),
     create('step', {}),
     create('start', {}),
+    create('slow', {}),
   ]);
   client.destroy();
   return {
@@ -113,6 +114,7 @@ async function queuesOf(name: string): Promise<Readonly<Record<string, string>>>
     OUTWAIT_WORK_QUEUE_URL: work,
     OUTWAIT_STEP_QUEUE_URL: step,
     OUTWAIT_START_QUEUE_URL: start,
+    OUTWAIT_SLOW_QUEUE_URL: slow,
   };
 }
 

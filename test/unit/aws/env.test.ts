@@ -16,6 +16,7 @@ const complete = {
   OUTWAIT_WORK_QUEUE_URL: 'https://sqs.example.com/1/work',
   OUTWAIT_STEP_QUEUE_URL: 'https://sqs.example.com/1/step',
   OUTWAIT_START_QUEUE_URL: 'https://sqs.example.com/1/start',
+  OUTWAIT_SLOW_QUEUE_URL: 'https://sqs.example.com/1/slow',
   OUTWAIT_TOKEN_KEYS: `k1:${'A'.repeat(43)}`,
 };
 
@@ -27,6 +28,7 @@ describe('the environment of a function', () => {
       workQueueUrl: 'https://sqs.example.com/1/work',
       stepQueueUrl: 'https://sqs.example.com/1/step',
       startQueueUrl: 'https://sqs.example.com/1/start',
+      slowQueueUrl: 'https://sqs.example.com/1/slow',
       tokenKeys: { kind: 'text', text: `k1:${'A'.repeat(43)}` },
       plainPayloads: 'read',
       dueShards: 16,
@@ -36,7 +38,7 @@ describe('the environment of a function', () => {
 
   it('names every variable that is missing or empty', () => {
     expect(() => readEnv({ OUTWAIT_TABLE: 'outwait', OUTWAIT_TOKEN_KEYS: '' })).toThrow(
-      'environment variables are missing: OUTWAIT_TURN_QUEUE_URL, OUTWAIT_WORK_QUEUE_URL, OUTWAIT_STEP_QUEUE_URL, OUTWAIT_START_QUEUE_URL, OUTWAIT_TOKEN_KEYS',
+      'environment variables are missing: OUTWAIT_TURN_QUEUE_URL, OUTWAIT_WORK_QUEUE_URL, OUTWAIT_STEP_QUEUE_URL, OUTWAIT_START_QUEUE_URL, OUTWAIT_SLOW_QUEUE_URL, OUTWAIT_TOKEN_KEYS',
     );
   });
 

@@ -63,7 +63,8 @@ describe('the log', () => {
       list: [{ text: `http://127.0.0.1:4000/x?canary=1 and ${token}` }],
       body: 'canary',
     });
-    const text = lines.join('');
+    // The stack of an error has the path of this project, which says nothing.
+    const text = lines.join('').replaceAll(process.cwd(), '');
     expect(text).not.toContain('canary');
     expect(text).not.toContain('Zz_-');
     expect(text).toContain(`${'a'.repeat(32)}.12.[redacted]`);
@@ -126,6 +127,21 @@ describe('the log', () => {
     } finally {
       written.mockRestore();
     }
+  });
+
+  it('holds no id of a remote task that an error names, in its texts and those of its cause', () => {
+    const { log, lines } = aLog();
+    for (const taskId of ['task-4711', 't1', 'a.b']) {
+      const said = `no task ${taskId}, nor ${taskId}`;
+      const cause = new Error(said);
+      const named = new EngineError('REMOTE_TASK_LOST', said, { details: { taskId }, cause });
+      log.error('failed', { error: named });
+      log.error('failed', { error: new Error(`could not: ${said}`, { cause: named }), taskId });
+      expect(lines.slice(-2).join('')).not.toContain(taskId);
+      expect(lines.at(-1)).toContain('no task [task], nor [task]');
+    }
+    log.error('failed', { error: new EngineError('REMOTE_TASK_LOST', 'about it', { details: { taskId: 't' } }) });
+    expect(lines.at(-1)).toContain('about it');
   });
 
   it('takes what JSON cannot hold', () => {

@@ -24,6 +24,9 @@ describe('durationToMs', () => {
   it.each<[unknown, string]>([
     [{}, 'timeout must be a duration such as { minutes: 5 }, got {}'],
     [{ minutes: undefined }, 'timeout must be a duration such as { minutes: 5 }, got {}'],
+    [null, 'timeout must be a duration such as { minutes: 5 }, got null'],
+    [600, 'timeout must be a duration such as { minutes: 5 }, got 600'],
+    ['1h', 'timeout must be a duration such as { minutes: 5 }, got "1h"'],
     [{ days: 3_650, milliseconds: 1 }, 'timeout must be at most 10 years (3,650 days)'],
     [{ days: 1e300 }, 'timeout must be at most 10 years (3,650 days)'],
     [{ weeks: 1 }, 'timeout must be a duration such as { minutes: 5 }, got the unit "weeks"'],

@@ -172,9 +172,9 @@ describe('an engine that cannot be asked', () => {
       }),
     ).listen(0, '127.0.0.1');
     await new Promise((resolve) => server?.once('listening', resolve));
-    vi.stubEnv('OUTWAIT_MANAGEMENT_TOKEN', 's3cret');
+    vi.stubEnv('OUTWAIT_MANAGEMENT_TOKEN', 'canary-s3cret');
     await run('list', '--url', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    expect(requests[0]).toMatch(/^authorization: Bearer s3cret\r$/im);
+    expect(requests[0]).toMatch(/^authorization: Bearer canary-s3cret\r$/im);
   });
 });
 

@@ -85,6 +85,26 @@ describe('a run of a long step', () => {
   });
 });
 
+describe('outwait start --concurrency-key', () => {
+  it('lets the run wait for the one before it with this key, and shows both', async () => {
+    const keyed = ['start', 'talks', '--concurrency-key', 'customer 7'] as const;
+    const first = idIn(await ask(...keyed));
+    await waitsFor(first, /^waits for {2}signal, say, /m);
+    const second = idIn(await ask(...keyed));
+    const shown = (await ask('show', second)).out;
+    expect(shown).toMatch(/^concurrency "customer 7"$/m);
+    expect(shown).toContain(first);
+    expect((await ask('why', second)).out).not.toContain('signal, say');
+    await ask('terminate', first);
+    await waitsFor(second, /^waits for {2}signal, say, /m);
+  });
+
+  it('ends with 2 for a key that is empty or too long', async () => {
+    for (const key of ['', 'k'.repeat(256)])
+      expect((await ask('start', 'talks', '--concurrency-key', key)).code).toBe(2);
+  });
+});
+
 describe('a run that is talked to', () => {
   it('is signalled, asked, explained and settled', async () => {
     const runId = idIn(await ask('start', 'talks', '--tag', 'team=blue', '--tag', 'env=test'));

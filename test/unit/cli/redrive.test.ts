@@ -73,18 +73,21 @@ let turn: Pair;
 let work: Pair;
 let step: Pair;
 let start: Pair;
+let slow: Pair;
 beforeEach(async () => {
   const prefix = `redrive-${++created}`;
-  [turn, work, step, start] = await Promise.all([
+  [turn, work, step, start, slow] = await Promise.all([
     createPair(`${prefix}-turn`, true),
     createPair(`${prefix}-work`, false),
     createPair(`${prefix}-step`, false),
     createPair(`${prefix}-start`, false),
+    createPair(`${prefix}-slow`, false),
   ]);
   vi.stubEnv('OUTWAIT_TURN_QUEUE_URL', turn.url);
   vi.stubEnv('OUTWAIT_WORK_QUEUE_URL', work.url);
   vi.stubEnv('OUTWAIT_STEP_QUEUE_URL', step.url);
   vi.stubEnv('OUTWAIT_START_QUEUE_URL', start.url);
+  vi.stubEnv('OUTWAIT_SLOW_QUEUE_URL', slow.url);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -104,7 +107,7 @@ describe('outwait redrive', () => {
     await die(work, ...many);
     expect(await redrive()).toEqual({
       code: 0,
-      out: 'QUEUE  DEAD LETTERS  MOVED\nturn   2             2\nwork   23            23\nstep   0             0\nstart  0             0\n',
+      out: 'QUEUE  DEAD LETTERS  MOVED\nturn   2             2\nwork   23            23\nstep   0             0\nstart  0             0\nslow   0             0\n',
       err: '',
     });
     expect(await bodiesIn(turn.url)).toEqual(['run a', 'run b']);

@@ -58,6 +58,61 @@ describe('outwait remote ls', () => {
   });
 });
 
+describe('outwait remote get', () => {
+  const path = '/remote-tasks/reports';
+  const atMs = 1_767_225_600_000;
+  const reading = {
+    ...{ server: 'reports', taskId: 'task/1 a', kind: 'working', state: 'working', message: 'count\u001bing' },
+    ...{ progress: 1, total: 3, atMs },
+    waits: [{ runId, waitId: '2', open: true, nextAtMs: atMs, deadlineAtMs: atMs + 60_000 }],
+    next: 'the run that waits for the task reads it again by itself',
+  };
+
+  it('reads the task of the server, and shows what it says, who waits, and what to do next', async () => {
+    answers[path] = [200, reading];
+    expect(await ask('get', 'reports', 'task/1 a')).toEqual({
+      code: 0,
+      out: [
+        'task       task/1 a on reports',
+        'state      working (1 of 3): "count\\u{1b}ing"',
+        `held by    run ${runId}, wait 2, next read 2026-01-01T00:00:00.000Z, deadline 2026-01-01T00:01:00.000Z`,
+        'next       the run that waits for the task reads it again by itself',
+        '',
+      ].join('\n'),
+      err: '',
+    });
+    expect(asked).toEqual([`GET ${path}?taskId=task%2F1+a`]);
+    expect(JSON.parse((await ask('get', 'reports', 'task/1 a', '--json')).out)).toEqual(reading);
+  });
+
+  it.each([
+    ['ended', 0],
+    ['missing', 1],
+    ['unreadable', 1],
+  ])('gives the exit code of a task that is %s', async (kind, code) => {
+    const error = { code: 'REMOTE_TASK_LOST', message: 'no such task' };
+    answers[path] = [200, { ...reading, kind, state: undefined, error, waits: [], partlySearched: true }];
+    const answer = await ask('get', 'reports', 'x');
+    expect(answer.code).toBe(code);
+    expect(answer.out).toContain(
+      `state      ${kind}\nerror      REMOTE_TASK_LOST: no such task\nheld by    no run under way\n`,
+    );
+    expect(answer.out).toContain('only the 500 newest runs under way were searched');
+  });
+
+  it('ends with 1 if no server has that name, and with 2 without a task', async () => {
+    const error = { code: 'REMOTE_TASK_NOT_FOUND', message: 'no server is named "reports"; known servers: none' };
+    answers[path] = [404, { error }];
+    expect(await ask('get', 'reports', 'x')).toMatchObject({
+      code: 1,
+      err: `outwait: ${error.message} (REMOTE_TASK_NOT_FOUND)\n`,
+    });
+    asked = [];
+    expect((await ask('get', 'reports')).code).toBe(2);
+    expect(asked).toEqual([]);
+  });
+});
+
 describe('outwait remote cancel and poll', () => {
   it('say what came of it (GB-32, GB-36)', async () => {
     answers[`/runs/${runId}/waits/2/cancel-remote`] = [200, { cancelled: true }];

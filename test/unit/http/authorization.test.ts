@@ -196,7 +196,7 @@ function lambda(
 
 const doors: Readonly<Record<string, (world: World, keys: ReadonlyMap<Column, string>) => Promise<Send>>> = {
   'the local server, with named keys': async (world, keys) => {
-    const api = apiHandler(() => world.deps, { loopbackOnly: true, managementTokens: () => ['m'.repeat(24)] });
+    const api = apiHandler(() => world.deps, { loopbackOnly: true, managementTokens: () => ['canary-m'.repeat(3)] });
     const server = createGateway(api, world.deps.log);
     servers.push(server);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -208,7 +208,7 @@ const doors: Readonly<Record<string, (world: World, keys: ReadonlyMap<Column, st
     };
   },
   'the function, with named keys': async (world, keys) =>
-    lambda(world, { managementTokens: () => ['m'.repeat(24)] }, keys, () => undefined),
+    lambda(world, { managementTokens: () => ['canary-m'.repeat(3)] }, keys, () => undefined),
   'the function behind a JWT authorizer, with lists as an HTTP API sends them': async (world, keys) =>
     lambda(world, { byAuthorizer: true }, keys, ({ id, tenant, roles: [role] }) => ({
       jwt: { claims: { sub: id, 'custom:tenant': tenant ?? '*', groups: `[other ${groups[role!]}]` }, scopes: null },

@@ -9,8 +9,9 @@ import { defineApp } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { anEvent } from './event.js';
 import { aWorld, type World } from './world.js';
+import { heardMetrics } from '../../support/outputs/heard.js';
 
-const management = 'm'.repeat(24);
+const management = 'canary-m'.repeat(3);
 const claims = { tenant: 'tenant', everyTenant: '*', roles: 'roles' };
 
 const family = defineWorkflow<{ round: number }>({
@@ -362,7 +363,7 @@ describe('a refusal', () => {
   it('is one log event with caller and route, at most 20 of a source in a minute, and always counted', async () => {
     const { ask, start, world } = aClient();
     const counts: string[] = [];
-    Object.assign(world.deps, { metrics: { put: (name: string) => void counts.push(name) } });
+    Object.assign(world.deps, { metrics: heardMetrics({ put: (name: string) => void counts.push(name) }) });
     const runId = await start(ann, waits);
     const refused = () => world.lines.filter(({ event }) => event === 'request refused').map(({ fields }) => fields);
     await ask(eve, `/runs/${runId}/cancel`, { body: { reason: 'canary' } });

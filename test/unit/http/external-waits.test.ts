@@ -92,7 +92,7 @@ describe('GET /activities/external without a run (EN-5, S0-66)', () => {
   });
 
   it('gives tokens only to callers that may manage runs (S0-62)', async () => {
-    const client = aClient(undefined, { managementTokens: () => ['s3cret'] });
+    const client = aClient(undefined, { managementTokens: () => ['canary-s3cret'] });
     const answer = await client.ask('GET', '/activities/external');
     expect([answer.status, errorOf(answer).code]).toEqual([401, 'UNAUTHORIZED']);
   });
@@ -186,7 +186,7 @@ describe('GET /activities/external with a server (S0-103, S2-10)', () => {
   });
 
   it('gives tokens only to callers that may manage runs', async () => {
-    const client = aClient(undefined, { managementTokens: () => ['s3cret'] });
+    const client = aClient(undefined, { managementTokens: () => ['canary-s3cret'] });
     expect((await client.ask('GET', '/activities/external?server=reports&taskId=job-7')).status).toBe(401);
   });
 });

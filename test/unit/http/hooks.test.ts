@@ -21,6 +21,7 @@ import { startNamedRun } from '../../../lib/operations/requests/start-named-run.
 import { SecretReader } from '../../../lib/secrets/secret-reader.js';
 import { aClient, errorOf } from './client.js';
 import { aWorld, type World } from './world.js';
+import { heardMetrics } from '../../support/outputs/heard.js';
 
 const review = defineWorkflow({
   name: 'review',
@@ -28,7 +29,11 @@ const review = defineWorkflow({
   run: async (ctx, { number }) => ({ number, said: await ctx.signal('say') }),
 });
 
-const values: Record<string, string | undefined> = { NEW: 'new secret', OLD: 'old secret', TOKEN: 'a token' };
+const values: Record<string, string | undefined> = {
+  NEW: 'canary new secret',
+  OLD: 'canary old secret',
+  TOKEN: 'canary token',
+};
 
 /** Creates a world whose app has one hook, `github` unless another name is given. */
 function aHook(hook: Partial<HookConfig> = {}, name = 'github'): World {
@@ -63,7 +68,7 @@ function delivery({ body = '{"number":7}', signedBody = body, deliveryId = 'd-1'
     'content-type': 'application/json',
     'x-github-event': 'pull_request',
     'x-github-delivery': deliveryId,
-    'x-hub-signature-256': `sha256=${hmac(sent.secret ?? 'new secret', signedBody)}`,
+    'x-hub-signature-256': `sha256=${hmac(sent.secret ?? 'canary new secret', signedBody)}`,
     ...sent.headers,
   };
   return { path: sent.path ?? '/hooks/github', init: { body, headers } };
@@ -71,7 +76,7 @@ function delivery({ body = '{"number":7}', signedBody = body, deliveryId = 'd-1'
 
 async function send(world: World, sent: Sent = {}) {
   const { path, init } = delivery(sent);
-  return aClient(world, { managementTokens: () => ['s3cret'] }).ask('POST', path, init);
+  return aClient(world, { managementTokens: () => ['canary-s3cret'] }).ask('POST', path, init);
 }
 
 const refused = { error: { code: 'UNAUTHORIZED', message: 'the sender is not known here' } };
@@ -89,7 +94,7 @@ describe('a delivery of a sender that is known', () => {
   });
 
   it('is accepted under the old secret while it is replaced', async () => {
-    expect((await send(aHook(), { secret: 'old secret' })).body).toMatchObject({ outcome: 'started' });
+    expect((await send(aHook(), { secret: 'canary old secret' })).body).toMatchObject({ outcome: 'started' });
   });
 
   it('starts one run, although copies come at the same time', async () => {
@@ -223,14 +228,14 @@ describe('a delivery that may be forged', () => {
     ['with a signature that is not hex', { headers: { 'x-hub-signature-256': `sha256=${'zz'.repeat(32)}` } }],
     [
       'with two signatures',
-      { headers: { 'x-hub-signature-256': `sha256=${hmac('new secret', '{"number":7}')}, sha256=00` } },
+      { headers: { 'x-hub-signature-256': `sha256=${hmac('canary new secret', '{"number":7}')}, sha256=00` } },
     ],
     [
       'with the signature of SHA-1',
       { headers: { 'x-hub-signature-256': '', 'x-hub-signature': `sha1=${'0'.repeat(40)}` } },
     ],
     ['without an id', { headers: { 'x-github-delivery': '' } }],
-    ['with the management token instead', { secret: 'guess', headers: { authorization: 'Bearer s3cret' } }],
+    ['with the management token instead', { secret: 'guess', headers: { authorization: 'Bearer canary-s3cret' } }],
     ['for a hook that does not exist', { path: '/hooks/other' }],
     ['for a name that every object has', { path: '/hooks/constructor' }],
     ['for an empty name in escapes', { path: '/hooks/%00' }],
@@ -240,7 +245,7 @@ describe('a delivery that may be forged', () => {
   it.each(spoofed)('%s is refused with the same answer, and changes nothing', async (_, sent) => {
     const world = aHook();
     const puts: string[] = [];
-    Object.assign(world.deps, { metrics: { put: (name: string) => void puts.push(name) } });
+    Object.assign(world.deps, { metrics: heardMetrics({ put: (name: string) => void puts.push(name) }) });
     // A table that is not even asked.
     world.fault = new EngineError('INTERNAL', 'the table was used');
     const before = world.dump();
@@ -326,7 +331,7 @@ describe('a genuine delivery that cannot be taken', () => {
       'STORE_UNAVAILABLE',
     ]);
     expect(world.dump()).toBe(before);
-    expect((await send(world, { secret: 'old secret' })).body).toMatchObject({ outcome: 'started' });
+    expect((await send(world, { secret: 'canary old secret' })).body).toMatchObject({ outcome: 'started' });
     // What cannot be genuine needs no secret.
     expect((await send(world, { headers: { 'x-hub-signature-256': 'x' } })).status).toBe(401);
   });
@@ -341,7 +346,7 @@ describe('a delivery of Slack', () => {
       headers: {
         'content-type': type,
         'x-slack-request-timestamp': String(at),
-        'x-slack-signature': `v0=${hmac('new secret', `v0:${at}:${body}`)}`,
+        'x-slack-signature': `v0=${hmac('canary new secret', `v0:${at}:${body}`)}`,
       },
     });
 
@@ -393,7 +398,7 @@ it('a delivery of Stripe is its event, however often that is signed', async () =
   const outcomes: unknown[] = [];
   for (const body of ['{"id":"evt_1"}', '{"id":"evt_1","again":true}', '{"id":"evt_2"}']) {
     const at = world.clock.atMs / 1_000;
-    const headers = { 'stripe-signature': `t=${at},v1=${hmac('new secret', `${at}.${body}`)}` };
+    const headers = { 'stripe-signature': `t=${at},v1=${hmac('canary new secret', `${at}.${body}`)}` };
     const answer = await aClient(world).ask('POST', '/hooks/stripe', { body, headers });
     outcomes.push((answer.body as { outcome: string }).outcome);
     world.clock.atMs += 60_000;
@@ -409,11 +414,11 @@ it('a bearer token is enough for senders that know nothing else, and its old val
   const world = aHook({ auth: bearerWebhook({ secret: [secret('TOKEN'), secret('OLD')] }) }, 'plain');
   const sent = (authorization: string, more: Record<string, string> = {}) =>
     aClient(world).ask('POST', '/hooks/plain', { body: { number: 7 }, headers: { authorization, ...more } });
-  expect((await sent('Bearer a token')).status).toBe(401);
-  values['TOKEN'] = 'a-token';
-  expect((await sent('Bearer a-token')).body).toMatchObject({ outcome: 'started' });
-  expect((await sent('Bearer a-token')).body).toMatchObject({ outcome: 'known' });
-  expect((await sent('Bearer a-token', { 'idempotency-key': 'k'.repeat(200) })).body).toMatchObject({
+  expect((await sent('Bearer canary token')).status).toBe(401);
+  values['TOKEN'] = 'canary-token';
+  expect((await sent('Bearer canary-token')).body).toMatchObject({ outcome: 'started' });
+  expect((await sent('Bearer canary-token')).body).toMatchObject({ outcome: 'known' });
+  expect((await sent('Bearer canary-token', { 'idempotency-key': 'k'.repeat(200) })).body).toMatchObject({
     outcome: 'started',
   });
   expect((await sent('Bearer a-toke')).status).toBe(401);

@@ -362,7 +362,7 @@ describe('GET /runs/{id}/history in pages', () => {
 });
 
 it('every one of these routes asks for the management token', async () => {
-  const { ask } = aClient(undefined, { managementTokens: () => ['s3cret'] });
+  const { ask } = aClient(undefined, { managementTokens: () => ['canary-s3cret'] });
   for (const [method, path] of [
     ['GET', 'why'],
     ['POST', 'pause'],

@@ -139,12 +139,12 @@ describe('a push about another task', () => {
 
 describe('a push that an agent signs', () => {
   const auth = { pushAuth: githubWebhook({ secret: secret('NEW') }) };
-  const github = (body: string, key = 'new secret') => ({
+  const github = (body: string, key = 'canary new secret') => ({
     'x-github-delivery': 'd-1',
     'x-hub-signature-256': `sha256=${hmac(key, body)}`,
   });
   beforeEach(() => {
-    values['NEW'] = 'new secret';
+    values['NEW'] = 'canary new secret';
   });
 
   it('is verified over its raw bytes, also from base64', async () => {
@@ -159,7 +159,7 @@ describe('a push that an agent signs', () => {
 
   it.each([
     ['the body was swapped', (taskId: string) => ({ body: statusBody(taskId), headers: github(statusBody('x')) })],
-    ['the key is another', (taskId: string) => ({ headers: github(statusBody(taskId), 'old secret') })],
+    ['the key is another', (taskId: string) => ({ headers: github(statusBody(taskId), 'canary old secret') })],
     [
       'the signature came twice',
       (taskId: string) => {
@@ -213,13 +213,13 @@ describe('a push that an agent signs', () => {
   });
 
   it('is verified by any of several proofs', async () => {
-    values['TOKEN'] = 'a token';
+    values['TOKEN'] = 'canary token';
     const both = { pushAuth: [auth.pushAuth, bearerWebhook({ secret: secret('TOKEN') })] };
     const world = await aPushedTask(both);
-    expect(await world.push({ headers: { authorization: 'Bearer a token' } })).toMatchObject({ status: 401 });
-    values['TOKEN'] = 'a-token';
+    expect(await world.push({ headers: { authorization: 'Bearer canary token' } })).toMatchObject({ status: 401 });
+    values['TOKEN'] = 'canary-token';
     const again = await aPushedTask(both);
-    expect(await again.push({ headers: { authorization: 'Bearer a-token' } })).toMatchObject({ status: 202 });
+    expect(await again.push({ headers: { authorization: 'Bearer canary-token' } })).toMatchObject({ status: 202 });
   });
 
   it('is answered with 503 while its secret cannot be read, and refused by another proof that can', async () => {

@@ -95,6 +95,7 @@ describe('a push that proves itself', () => {
     ['has a new piece', (id: string) => ({ artifactUpdate: { taskId: id, artifact: { parts: [] } } })],
   ])('and says that the task %s costs no read: it is only recorded, once', async (_, body) => {
     const world = await aPushedTask();
+    world.clock.atMs += 30_000;
     for (let times = 0; times < 3; times++) {
       const before = world.dump();
       expect(await world.push({ body: JSON.stringify(body(world.taskId)) })).toMatchObject({ status: 202 });
@@ -103,6 +104,20 @@ describe('a push that proves itself', () => {
     }
     expect(world.pokes()).toEqual([]);
     expect((await tokenOf(world)).pushedAtMs).toBe(world.clock.atMs - 180_000);
+  });
+
+  it.each([
+    ['the object of 0.3', (id: string) => JSON.stringify({ kind: 'task', id, status: { state: 'working' } }), false],
+    ['a body that is not parsed', () => 'x'.repeat(300_000), false],
+    ['the wrapper of 1.0', (id: string) => statusBody(id, 'TASK_STATE_WORKING'), true],
+  ])('while its start is answered promises further ones only in the form of 1.0: %s', async (_, body, isPromise) => {
+    const world = await aPushedTask();
+    world.clock.atMs = (await tokenOf(world)).createdAtMs + 29_999;
+    await world.push({ body: body(world.taskId) });
+    expect((await tokenOf(world)).pushedAtMs !== undefined).toBe(isPromise);
+    world.clock.atMs += 1;
+    await world.push({ body: body(world.taskId) });
+    expect((await tokenOf(world)).pushedAtMs).toBe(world.clock.atMs - (isPromise ? 1 : 0));
   });
 
   it('that comes before the handle is recorded and pokes nothing: the first read follows the handle anyway', async () => {

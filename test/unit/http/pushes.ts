@@ -8,6 +8,7 @@ import { SecretReader } from '../../../lib/secrets/secret-reader.js';
 import { ScriptedServer } from '../../../lib/testing/scripted-server.js';
 import { anEvent } from './event.js';
 import { aWorld, type World } from './world.js';
+import { heardMetrics } from '../../support/outputs/heard.js';
 
 // A wait for a task of an A2A agent, and pushes about it through the real handler of the API.
 
@@ -60,15 +61,15 @@ export async function aPushedTask(options: A2aAgentOptions = {}): Promise<PushWo
     app: defineApp({ workflows: [quotes], servers }),
     transports: { get: () => agent },
     secrets: new SecretReader({ clock: world.deps.clock, readSecret: (name) => values[name], aws }),
-    metrics: {
+    metrics: heardMetrics({
       put: (name: string, value: number, { result }: { result?: string } = {}) => {
         if (!name.startsWith('Push')) return;
         const counted = result === undefined ? name : `${name} ${result}`;
         counts[counted] = (counts[counted] ?? 0) + value;
       },
-    },
+    }),
   });
-  const handle = apiHandler(() => world.deps, { managementTokens: () => ['a-management-token'] });
+  const handle = apiHandler(() => world.deps, { managementTokens: () => ['canary-management-token'] });
   const { runId } = await startRun(world.deps, { workflow: 'quotes' });
   await world.runTurns();
   world.queues.work.receive(10);

@@ -64,9 +64,9 @@ describe('a request that is refused for its token', () => {
   });
 
   it('of the management counts as one of those, also without any, and as a refusal (I14)', async () => {
-    const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
+    const { client, lines } = aCountedClient({ managementTokens: () => ['canary-right'] });
     const asked = (headers: Record<string, string>) => client.ask('GET', '/runs', { headers });
-    expect((await asked({ authorization: 'Bearer right' })).status).toBe(200);
+    expect((await asked({ authorization: 'Bearer canary-right' })).status).toBe(200);
     expect(lines).toEqual([]);
     for (const headers of [{}, { authorization: 'Bearer canary' }, { authorization: 'Basic canary' }]) {
       expect((await asked(headers)).status).toBe(401);
@@ -77,12 +77,12 @@ describe('a request that is refused for its token', () => {
 
   it('is not counted when the token itself could not be read: that is our failure', async () => {
     const { client, lines } = aCountedClient({ managementTokens: () => Promise.reject(new Error('no secret')) });
-    expect((await client.ask('GET', '/runs', { headers: { authorization: 'Bearer right' } })).status).toBe(500);
+    expect((await client.ask('GET', '/runs', { headers: { authorization: 'Bearer canary-right' } })).status).toBe(500);
     expect(lines).toEqual([]);
   });
 
   it('on an unknown path or with an unknown method is not an attempt to use a token', async () => {
-    const { client, lines } = aCountedClient({ managementTokens: () => ['right'] });
+    const { client, lines } = aCountedClient({ managementTokens: () => ['canary-right'] });
     const statuses = [
       (await client.ask('GET', '/admin')).status,
       (await client.ask('GET', '/activities/external/canary/complete')).status,

@@ -58,7 +58,7 @@ describe('the proof of a relay', () => {
     await ask(`${token}/complete`, done, bearer(await jwt({ claims: { jti: 'call-7' } })));
     expect(await settlementOf(token)).toMatchObject({ by: 'relay', proof: 'jwt call-7' });
     const plain = await given.tokenFor('plain');
-    await ask(`${plain}/fail`, { error: 'no rows' }, bearer('relay-token'));
+    await ask(`${plain}/fail`, { error: 'no rows' }, bearer('canary-relay-token'));
     expect(await settlementOf(plain)).toMatchObject({ by: 'relay', proof: 'bearer' });
   });
 
@@ -75,12 +75,12 @@ describe('the proof of a relay', () => {
   });
 
   it('may be any of a list', async () => {
-    for (const headers of [bearer('relay-token'), bearer(await jwt())]) {
+    for (const headers of [bearer('canary-relay-token'), bearer(await jwt())]) {
       const token = await given.tokenFor('any');
       expect((await ask(`${token}/complete`, done, headers)).body).toEqual({ settled: true });
     }
     const token = await given.tokenFor('any');
-    expect((await ask(`${token}/complete`, done, bearer('token-of-another'))).status).toBe(401);
+    expect((await ask(`${token}/complete`, done, bearer('canary-token-of-another'))).status).toBe(401);
   });
 
   it('cannot stand where the token is the bearer token, but a signature can', async () => {
@@ -101,9 +101,9 @@ describe('the proof of a relay', () => {
 
   it('comes after the token, and before the body is parsed', async () => {
     const token = await given.tokenFor('plain');
-    expect((await ask(`${token.slice(0, -1)}/complete`, '{', bearer('relay-token'))).status).toBe(404);
+    expect((await ask(`${token.slice(0, -1)}/complete`, '{', bearer('canary-relay-token'))).status).toBe(404);
     expect((await ask(`${token}/complete`, '{')).status).toBe(401);
-    expect((await ask(`${token}/complete`, '{', bearer('relay-token'))).status).toBe(400);
+    expect((await ask(`${token}/complete`, '{', bearer('canary-relay-token'))).status).toBe(400);
     expect((await ask(`${token}/complete`, `"${'x'.repeat(5 * 1_024 * 1_024)}"`)).status).toBe(413);
   });
 

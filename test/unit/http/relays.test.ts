@@ -96,7 +96,7 @@ describe('the routes with the token as bearer token (S0-104)', () => {
     const before = client.world.dump();
     const authorization = headerOf(token);
     const headers = authorization === undefined ? undefined : { authorization };
-    const ofManagement = aClient(aWorld(), { managementTokens: () => ['right'] });
+    const ofManagement = aClient(aWorld(), { managementTokens: () => ['canary-right'] });
     const refused = await ofManagement.ask('GET', '/runs');
     for (const action of ['complete', 'fail', 'heartbeat']) {
       const answer = await client.ask('POST', `/activities/external/${action}`, {
@@ -149,10 +149,10 @@ describe('the routes with the token as bearer token (S0-104)', () => {
   it('need no management token', async () => {
     const world = aWorld([asks]);
     const token = await aToken(aClient(world));
-    const guarded = aClient(world, { managementTokens: () => ['right'] });
+    const guarded = aClient(world, { managementTokens: () => ['canary-right'] });
     const complete = (given: string) =>
       guarded.ask('POST', '/activities/external/complete', { body: done, headers: bearer(given) });
-    expect((await complete('right')).status).toBe(404);
+    expect((await complete('canary-right')).status).toBe(404);
     expect((await complete(token)).body).toEqual({ settled: true });
   });
 
@@ -258,7 +258,7 @@ describe('POST /activities/external/batch', () => {
     const settle = tokens.settle.bind(tokens);
     const down = failing.split('.')[0];
     tokens.settle = async (runId, ...more) => {
-      if (runId === down) throw new EngineError('STORE_UNAVAILABLE', 'canary');
+      if (runId === down) throw new EngineError('STORE_UNAVAILABLE', 'hidden');
       return settle(runId, ...more);
     };
     const sent = [
@@ -283,12 +283,12 @@ describe('POST /activities/external/batch', () => {
   it('tells an entry that it may be sent again if the fault is ours, and counts the request as failed', async () => {
     const { client, counts, world } = aCountedClient();
     const [one, two] = [await aToken(client), await aToken(client)];
-    world.deps.store.tokens.settle = () => Promise.reject(new Error('canary'));
+    world.deps.store.tokens.settle = () => Promise.reject(new Error('hidden'));
     const answer = await send(client, [
       { token: one, complete: done },
       { token: two, complete: done },
     ]);
-    expect(JSON.stringify(answer.body)).not.toContain('canary');
+    expect(JSON.stringify(answer.body)).not.toContain('hidden');
     expect((answer.body as { results: Result[] }).results).toMatchObject([
       { status: 500, retryable: true, error: { code: 'INTERNAL' } },
       { status: 500, retryable: true, error: { code: 'INTERNAL' } },

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { mcpServer } from '../../../lib/workflow/app.js';
 import { aClient, errorOf, startedRun } from './client.js';
+import { aWorld } from './world.js';
 
 const someId = '0'.repeat(32);
 
@@ -17,14 +19,47 @@ describe('GET /remote-tasks', () => {
   });
 
   it('needs the management token (GB-32)', async () => {
-    const client = aClient(undefined, { managementTokens: () => ['secret'] });
+    const client = aClient(undefined, { managementTokens: () => ['canary-secret'] });
     for (const path of ['/remote-tasks', '/remote-tasks?orphaned=true'])
       expect((await client.ask('GET', path)).status).toBe(401);
     const paths = [`/runs/${someId}/waits/1/cancel-remote`, `/runs/${someId}/waits/1/poll`];
     for (const path of paths) expect((await client.ask('POST', path)).status).toBe(401);
-    const headers = { authorization: 'Bearer secret' };
+    const headers = { authorization: 'Bearer canary-secret' };
     expect((await client.ask('GET', '/remote-tasks', { headers })).status).toBe(200);
   });
+
+  it('lists the stale ones alone, by the time of their server or by that of the request (S2-17)', async () => {
+    const reports = mcpServer({ url: 'https://reports.example.com/mcp', staleAfter: { minutes: 10 } });
+    const client = aClient(aWorld([], { reports }));
+    const runId = await startedRun(client);
+    const minutesLater = async (minutes: number, ...queries: readonly string[]): Promise<unknown> => {
+      client.world.clock.atMs += minutes * 60_000;
+      const answers = queries.map((query) => client.ask('GET', `/remote-tasks?${query}`));
+      return (await Promise.all(answers)).map(({ body }) =>
+        (body as { tasks: { runId: string; stale?: true }[] }).tasks.map((task) => [task.runId, task.stale]),
+      );
+    };
+    expect(await minutesLater(9, 'stale=true', 'stale=true&staleAfter=540', 'stale=false')).toEqual([
+      [],
+      [[runId, undefined]],
+      [[runId, undefined]],
+    ]);
+    expect(await minutesLater(1, 'stale=true', 'stale=true&staleAfter=601', '')).toEqual([
+      [[runId, true]],
+      [],
+      [[runId, true]],
+    ]);
+    expect(await minutesLater(0, 'stale=true&server=archive')).toEqual([[]]);
+  });
+
+  it.each(['yes', 'staleAfter=0', 'staleAfter=1.5', 'staleAfter=-1', 'staleAfter=315360001', 'staleAfter='])(
+    'refuses the query stale=%s',
+    async (query) => {
+      const path = `/remote-tasks?stale=${query === 'yes' ? query : `true&${query}`}`;
+      const answer = await aClient().ask('GET', path);
+      expect([answer.status, errorOf(answer).code]).toEqual([400, 'INPUT_INVALID']);
+    },
+  );
 
   it.each(['orphaned=yes', 'limit=0', 'limit=101', 'after=', 'state=open', 'orphaned=true&after=nonsense', 'after=x'])(
     'refuses the query %s',

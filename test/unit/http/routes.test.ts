@@ -401,7 +401,7 @@ describe('routes that are not there', () => {
 });
 
 describe('access', () => {
-  const token = () => ['a-management-token'];
+  const token = () => ['canary-management-token'];
   const bearer = (text: string) => ({ headers: { authorization: text } });
 
   it('asks for the bearer token on the management routes only', async () => {
@@ -422,8 +422,8 @@ describe('access', () => {
     }
     expect((await client.ask('GET', '/healthz')).status).toBe(200);
     expect((await client.ask('POST', '/activities/external/x/complete', { body: {} })).status).toBe(404);
-    expect((await client.ask('GET', '/runs', bearer('Bearer a-management-token'))).status).toBe(200);
-    expect((await client.ask('GET', '/runs', bearer('bearer a-management-token'))).status).toBe(200);
+    expect((await client.ask('GET', '/runs', bearer('Bearer canary-management-token'))).status).toBe(200);
+    expect((await client.ask('GET', '/runs', bearer('bearer canary-management-token'))).status).toBe(200);
   });
 
   it.each([
@@ -431,9 +431,9 @@ describe('access', () => {
     'Bearer',
     'Bearer ',
     'Bearer x',
-    'Basic a-management-token',
-    'Bearer a-management-token x',
-    'a-management-token',
+    'Basic canary-management-token',
+    'Bearer canary-management-token x',
+    'canary-management-token',
   ])('refuses "%s"', async (header) => {
     const client = aClient(aWorld(), { managementTokens: token });
     expect((await client.ask('GET', '/runs', bearer(header))).status).toBe(401);
@@ -540,28 +540,28 @@ describe('access', () => {
 describe('a store that fails', () => {
   it.each(['STORE_UNAVAILABLE', 'STORE_RESULT_UNKNOWN'] as const)('is a 503 that may be repeated: %s', async (code) => {
     const client = aClient();
-    client.world.fault = new EngineError(code, 'canary-text of the store');
+    client.world.fault = new EngineError(code, 'hidden text of the store');
     for (const [method, path, body] of [
       ['GET', '/runs', undefined],
       ['POST', '/runs', { workflow: 'echo', input: { text: '' } }],
     ] as const) {
       const answer = await client.ask(method, path, body === undefined ? {} : { body });
       expect([answer.status, errorOf(answer).code, answer.headers.get('retry-after')]).toEqual([503, code, '2']);
-      expect(JSON.stringify(answer.body)).not.toContain('canary');
+      expect(JSON.stringify(answer.body)).not.toContain('hidden');
     }
   });
 
   it('tells the log and not the caller what an unexpected error is', async () => {
     const client = aClient();
-    client.world.fault = new TypeError('canary-text') as unknown as EngineError;
+    client.world.fault = new TypeError('hidden text') as unknown as EngineError;
     const answer = await client.ask('GET', '/runs');
     expect(answer.status).toBe(500);
-    expect(JSON.stringify(answer.body)).not.toContain('canary');
+    expect(JSON.stringify(answer.body)).not.toContain('hidden');
     expect(errorOf(answer).code).toBe('INTERNAL');
     expect(client.world.lines.at(-1)).toMatchObject({
       level: 'error',
       event: 'request failed',
-      fields: { error: { message: 'canary-text' } },
+      fields: { error: { message: 'hidden text' } },
     });
   });
 });

@@ -101,7 +101,7 @@ describe('the routes of schedules (EN-22)', () => {
   });
 
   it('ask for the management token', async () => {
-    const { ask } = scheduling({ managementTokens: () => ['s3cret'] });
+    const { ask } = scheduling({ managementTokens: () => ['canary-s3cret'] });
     for (const [method, path] of [
       ['GET', '/schedules'],
       ['POST', '/schedules/every-night/pause'],

@@ -91,10 +91,10 @@ const beats = defineWorkflow({
 export const ed = aKey('ed', 'ed');
 const publicKeyText = `whpk_${Buffer.from(ed.jwk.x!, 'base64url').toString('base64')}`;
 export const values: Record<string, string | undefined> = {
-  BEARER: 'relay-token',
-  OTHER: 'token-of-another',
-  STRIPE: 'whsec_stripe',
-  STANDARD: `whsec_${Buffer.from('a secret of Standard Webhooks').toString('base64')}`,
+  BEARER: 'canary-relay-token',
+  OTHER: 'canary-token-of-another',
+  STRIPE: 'whsec_canary_stripe',
+  STANDARD: `whsec_${Buffer.from('a canary of Standard Webhooks').toString('base64')}`,
   PUBLIC: publicKeyText,
 };
 

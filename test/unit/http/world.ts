@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { EngineError } from '../../../lib/base/errors.js';
-import type { Log } from '../../../lib/base/log.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { drainMicrotasks } from '../../../lib/process/drain.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
@@ -13,6 +12,8 @@ import { ScriptedServer } from '../../../lib/testing/scripted-server.js';
 import { TokenKeys } from '../../../lib/tokens/token-keys.js';
 import { defineApp, mcpServer, type ServerConfig } from '../../../lib/workflow/app.js';
 import { type AnyWorkflow, defineWorkflow } from '../../../lib/workflow/define-workflow.js';
+
+import { heardLog } from '../../support/outputs/heard.js';
 
 export interface Line {
   readonly level: string;
@@ -71,7 +72,7 @@ export function aWorld(more: readonly AnyWorkflow[] = [], servers: Readonly<Reco
     (level: string) =>
     (event: string, fields?: Record<string, unknown>): void =>
       void lines.push({ level, event, fields });
-  const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const log = heardLog({ debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') });
   const memory = new MemoryTable();
   const table = withFault(memory, () => world.fault);
   const queues = new MemoryQueues({

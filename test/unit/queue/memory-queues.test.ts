@@ -16,6 +16,7 @@ describeQueues('memory', async () => {
     turn: { visibilityMs: 90_000, maxReceiveCount: 2 },
     work: { visibilityMs: 90_000, maxReceiveCount: 2 },
     step: { visibilityMs: 90_000, maxReceiveCount: 2 },
+    slow: { visibilityMs: 90_000, maxReceiveCount: 2 },
     clock,
   });
   return {

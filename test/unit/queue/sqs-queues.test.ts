@@ -40,12 +40,20 @@ async function setup(): Promise<QueuesUnderTest> {
   const workDead = await createQueue(`${prefix}-work-dead`, {});
   const stepDead = await createQueue(`${prefix}-step-dead`, {});
   const startDead = await createQueue(`${prefix}-start-dead`, {});
+  const slowDead = await createQueue(`${prefix}-slow-dead`, {});
   const turn = await createQueue(`${prefix}-turn.fifo`, { FifoQueue: 'true', ...redrive(turnDead.arn) });
   const work = await createQueue(`${prefix}-work`, redrive(workDead.arn));
   const step = await createQueue(`${prefix}-step`, redrive(stepDead.arn));
   const start = await createQueue(`${prefix}-start`, redrive(startDead.arn));
-  const urls = { turn: turn.url, work: work.url, step: step.url, start: start.url };
-  const deadUrls = { turn: turnDead.url, work: workDead.url, step: stepDead.url, start: startDead.url };
+  const slow = await createQueue(`${prefix}-slow`, redrive(slowDead.arn));
+  const urls = { turn: turn.url, work: work.url, step: step.url, start: start.url, slow: slow.url };
+  const deadUrls = {
+    turn: turnDead.url,
+    work: workDead.url,
+    step: stepDead.url,
+    start: startDead.url,
+    slow: slowDead.url,
+  };
 
   const receive = async (url: string, waitSeconds: number): Promise<Received[]> => {
     const { Messages = [] } = await client.send(
@@ -96,6 +104,7 @@ describe('a send that SQS refuses', () => {
       work: 'http://127.0.0.1:1/x',
       step: 'http://127.0.0.1:1/x',
       start: 'http://127.0.0.1:1/x',
+      slow: 'http://127.0.0.1:1/x',
     });
     const error = await queues.sendTurn({ runId: 'c'.repeat(32) }, 'w1').catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({
@@ -138,6 +147,7 @@ async function aServer(answer: (request: SqsRequest) => object | undefined) {
       work: `${endpoint}/1/work`,
       step: `${endpoint}/1/step`,
       start: `${endpoint}/1/start`,
+      slow: `${endpoint}/1/slow`,
     }),
   };
 }

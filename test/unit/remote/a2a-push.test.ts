@@ -6,7 +6,7 @@ import { closeAll, json, type Received, result } from './loopback.js';
 afterEach(closeAll);
 
 const url = 'https://flows.example.com/push/a2a/the-push-token';
-const push = { id: 'outwait-1', url, secret: 'the-secret-of-the-call' };
+const push = { id: 'outwait-1', url, secret: 'canary-secret-of-the-call' };
 const start = { request: { kind: 'message', parts: [{ text: 'hi' }] }, idempotencyKey: 'k' } as const;
 const pushes = { capabilities: { pushNotifications: true } };
 const old = (origin: string): object => ({ url: `${origin}/rpc`, protocolVersion: '0.3.0', ...pushes });
@@ -133,7 +133,7 @@ describe('the registration of pushes', () => {
     };
     const reply = await peer.transport().start({ ...start, push });
     expect(reply).toMatchObject({ kind: 'refused' });
-    expect(JSON.stringify(reply)).not.toMatch(/the-secret-of-the-call|the-push-token/);
+    expect(JSON.stringify(reply)).not.toMatch(/canary-secret-of-the-call|the-push-token/);
   });
 });
 

@@ -144,7 +144,7 @@ describe('reads', () => {
   });
 
   it('A2A-C53: a secret is read for each request and is in no handle', async () => {
-    let token = 'first-token';
+    let token = 'canary-first-token';
     const supplier = await agent(jsonRpc, {}, { deps: { readSecret: () => token } });
     supplier.answer = (request, response) => {
       result(response, request, request.body.method === 'SendMessage' ? started : working);
@@ -152,11 +152,11 @@ describe('reads', () => {
     const transport = supplier.transport({ auth: { bearer: secret('TOKEN') } });
     const reply = await transport.start(start);
     expect(JSON.stringify(reply)).not.toContain(token);
-    token = 'second-token';
+    token = 'canary-second-token';
     await transport.get(handle);
     expect(supplier.calls().map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer first-token',
-      'Bearer second-token',
+      'Bearer canary-first-token',
+      'Bearer canary-second-token',
     ]);
   });
 

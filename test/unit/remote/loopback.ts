@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../lib/base/json.js';
 import { silentLog } from '../../../lib/base/log.js';
 import type { TransportDeps } from '../../../lib/remote/endpoint/transport-deps.js';
 import { GuardedHttpClient, type HttpClientOptions } from '../../../lib/remote/http/http.js';
+import { heardLog } from '../../support/outputs/heard.js';
 
 export interface Received {
   readonly httpMethod: string;
@@ -83,8 +84,8 @@ export function transportDeps(http: TransportDeps['http'], overrides: Partial<Tr
     clock: { nowMs: () => nowMs },
     random: { hex: () => `id-${++count}`, fraction: () => 0.5 },
     readSecret: () => undefined,
-    log: silentLog,
     ...overrides,
+    log: heardLog(overrides.log ?? silentLog),
   };
 }
 

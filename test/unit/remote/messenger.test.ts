@@ -27,7 +27,7 @@ function messenger(http: HttpClient = httpClient()): HttpMessenger {
         return source.name === 'KNOWN' ? { reveal: () => secret } : undefined;
       },
     },
-    awsIdentity: async () => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'hidden-key' }),
+    awsIdentity: async () => ({ accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'canary-hidden-key' }),
   });
 }
 

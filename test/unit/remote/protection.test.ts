@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../lib/base/errors.js';
-import type { Log } from '../../../lib/base/log.js';
 import { protectTransports } from '../../../lib/remote/guard/protection.js';
 import type { PollReply, RemoteTaskTransport } from '../../../lib/remote/transport.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
@@ -8,6 +7,7 @@ import { ServerStates } from '../../../lib/store/parts/server-states.js';
 import type { Table } from '../../../lib/store/table.js';
 import { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import type { ServerLimits } from '../../../lib/workflow/server-limits.js';
+import { heardLog } from '../../support/outputs/heard.js';
 
 const handle = { server: 'reports', protocol: 'mcp', wire: 'x', taskId: 't1' } as const;
 const working: PollReply = { kind: 'working', state: 'working' };
@@ -47,7 +47,7 @@ function aServer(limits: ServerLimits = {}, { jitter = 0 } = {}) {
   };
   const logged: string[] = [];
   const note = (event: string): void => void logged.push(event);
-  const log: Log = { debug: note, info: note, warn: note, error: note };
+  const log = heardLog({ debug: note, info: note, warn: note, error: note });
   const server = {
     clock,
     writes,

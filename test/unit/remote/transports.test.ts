@@ -75,7 +75,7 @@ describe('credentials', () => {
   it('S0-46: headers of the protocol and of the connection win over those of the configuration', async () => {
     const server = await working();
     const auth = {
-      bearer: 'token',
+      bearer: 'canary-token',
       headers: {
         'MCP-METHOD': 'x',
         Accept: 'x',
@@ -85,31 +85,31 @@ describe('credentials', () => {
         'X-Extra': secret('EXTRA'),
       },
     };
-    const transports = transportsFor({ reports: mcpServer({ url: server.url, auth }) }, () => 'extra');
+    const transports = transportsFor({ reports: mcpServer({ url: server.url, auth }) }, () => 'canary-extra');
     expect((await transports.get('reports').get(handle)).kind).toBe('working');
     expect(server.received[0]!.headers).toMatchObject({
       'mcp-method': 'tasks/get',
       accept: 'application/json, text/event-stream',
       host: new URL(server.url).host,
-      authorization: 'Bearer token',
-      'x-extra': 'extra',
+      authorization: 'Bearer canary-token',
+      'x-extra': 'canary-extra',
     });
     expect(server.received[0]!.headers['transfer-encoding']).toBeUndefined();
   });
 
   it('A2A-C53: a rotated secret is used by the next request', async () => {
     const server = await working();
-    let token = 'old-token';
+    let token = 'canary-old-token';
     const transport = transportsFor(
       { reports: mcpServer({ url: server.url, auth: { bearer: secret('T') } }) },
       () => token,
     ).get('reports');
     await transport.get(handle);
-    token = 'new-token';
+    token = 'canary-new-token';
     await transport.get(handle);
     expect(server.received.map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer old-token',
-      'Bearer new-token',
+      'Bearer canary-old-token',
+      'Bearer canary-new-token',
     ]);
   });
 
@@ -152,9 +152,9 @@ describe('credentials', () => {
 
 describe('secrets of AWS', () => {
   it('are read again at once after a 401, and the request is sent once more', async () => {
-    let token = 'old-token';
+    let token = 'canary-old-token';
     const server = await serve((request, response) => {
-      if (request.headers.authorization === 'Bearer new-token')
+      if (request.headers.authorization === 'Bearer canary-new-token')
         result(response, request, { taskId: 't1', status: 'working' });
       else json(response, {}, 401);
     });
@@ -164,12 +164,12 @@ describe('secrets of AWS', () => {
     const transport = createTransports({ reports: mcpServer({ url: server.url, auth }) }, deps).get('reports');
     expect((await transport.get(handle)).kind).toBe('unreadable');
     expect(server.received).toHaveLength(1);
-    token = 'new-token';
+    token = 'canary-new-token';
     expect((await transport.get(handle)).kind).toBe('working');
     expect(server.received.map(({ headers }) => headers.authorization)).toEqual([
-      'Bearer old-token',
-      'Bearer old-token',
-      'Bearer new-token',
+      'Bearer canary-old-token',
+      'Bearer canary-old-token',
+      'Bearer canary-new-token',
     ]);
   });
 });

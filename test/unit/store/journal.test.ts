@@ -10,6 +10,7 @@ import { durableTable, JournalWriter } from '../../../lib/store/memory/journal-w
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import type { Item, Table, Write } from '../../../lib/store/table.js';
 import { arbitraryCalls } from '../../support/arbitrary-writes.js';
+import { heardLog } from '../../support/outputs/heard.js';
 
 const headerLine = '{"format":"outwait-journal","version":1}\n';
 
@@ -40,7 +41,7 @@ const put = (sk: string, attributes: Record<string, string | number> = {}): Writ
 function recordingLog(): { log: Log; entries: unknown[][] } {
   const entries: unknown[][] = [];
   const note = (...entry: unknown[]) => void entries.push(entry);
-  return { log: { ...silentLog, info: note, warn: note }, entries };
+  return { log: heardLog({ ...silentLog, info: note, warn: note }), entries };
 }
 
 describe('a journaled table', () => {

@@ -8,10 +8,10 @@ import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { namedKeyring, type PayloadKeyring } from '../../../lib/store/payload-keyring.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import { SealedTable } from '../../../lib/store/sealed-table.js';
-import type { Log } from '../../../lib/base/log.js';
 import { silentLog } from '../../../lib/base/log.js';
 import { aFlow, started, WatchedServer } from '../../engine/support.js';
 import { type FakeKms, startFakeKms } from '../../support/fake-kms.js';
+import { heardLog } from '../../support/outputs/heard.js';
 
 const minuteMs = 60_000;
 const named = (byte = 1): PayloadKeyring => namedKeyring([{ keyId: 'k1', secret: new Uint8Array(32).fill(byte) }]);
@@ -197,7 +197,7 @@ describe('a run whose payloads are under KMS', () => {
 
   async function underKms(cipher: PayloadCipher) {
     const warnings: unknown[][] = [];
-    const log: Log = { ...silentLog, warn: (...line) => void warnings.push(line) };
+    const log = heardLog({ ...silentLog, warn: (...line) => void warnings.push(line) });
     const items = new Map<string, unknown>();
     const table = new MemoryTable({
       onApplied: (applied) => {

@@ -21,7 +21,7 @@ const presets = {
   standardWebhooks: standardWebhook,
   bearer: bearerWebhook,
 };
-const text = `whsec_${Buffer.from('a secret').toString('base64')}`;
+const text = `whsec_${Buffer.from('a canary').toString('base64')}`;
 
 describe.each(Object.keys(presets) as (keyof typeof presets)[])('a signed delivery of %s', (scheme) => {
   const auth = presets[scheme]({ secret: secret('SENDER') });

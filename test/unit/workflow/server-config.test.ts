@@ -20,6 +20,29 @@ it.each([
   }).toThrow(message);
 });
 
+it.each([{ minutes: 10 }, { days: 30 }])('a task may be stale after %j', (staleAfter) => {
+  expect(() => {
+    define({ staleAfter } as object);
+  }).not.toThrow();
+});
+
+it.each([
+  [{ minutes: 9, seconds: 59 }, 'servers.reports.staleAfter must be at least 10 minutes'],
+  [{}, 'servers.reports.staleAfter must be a duration such as { minutes: 5 }, got {}'],
+  [{ hours: -1 }, 'servers.reports.staleAfter'],
+  [600, 'servers.reports.staleAfter'],
+  ['1h', 'servers.reports.staleAfter'],
+  [null, 'servers.reports.staleAfter must be a duration such as { minutes: 5 }, got null'],
+])('a task cannot be stale after %j', (staleAfter, message) => {
+  let thrown: unknown;
+  try {
+    define({ staleAfter } as object);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) as string });
+});
+
 describe('credentials of a server', () => {
   it.each([
     {},

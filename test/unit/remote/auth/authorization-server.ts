@@ -56,7 +56,7 @@ export async function protectedServer(options: ProtectedOptions = {}): Promise<P
     proofs.push(request.headers.authorization);
     if (options.token?.(form, response, forms.length) === true) return;
     json(response, {
-      access_token: `token-${++tokens}`,
+      access_token: `canary-token-${++tokens}`,
       token_type: 'Bearer',
       expires_in: options.expiresIn ?? 3_600,
     });
@@ -76,7 +76,7 @@ export async function protectedServer(options: ProtectedOptions = {}): Promise<P
     }
     presented.push(request.headers.authorization);
     const token = request.headers.authorization?.replace('Bearer ', '') ?? '';
-    const verdict = options.accepts?.(token, presented.length) ?? token === `token-${tokens}`;
+    const verdict = options.accepts?.(token, presented.length) ?? token === `canary-token-${tokens}`;
     if (verdict === true && token !== '') answer(request, response);
     else refuse(response, verdict === 403 ? 403 : 401);
   });

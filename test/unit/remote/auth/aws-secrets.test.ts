@@ -10,7 +10,7 @@ async function aws(status = 200, fault?: string) {
     const { Name, SecretId } = request.body as unknown as { Name?: string; SecretId?: string };
     if (fault !== undefined) json(response, { __type: fault, message: 'canary-message' }, status);
     else if (Name === '/outwait/token') json(response, { Parameter: { Value: 'from ssm' } });
-    else if (SecretId === 'api') json(response, { SecretString: 'from secrets manager' });
+    else if (SecretId === 'api') json(response, { SecretString: 'canary from secrets manager' });
     else json(response, { __type: Name === undefined ? 'ResourceNotFoundException' : 'ParameterNotFound' }, 400);
   });
   return { server, secrets: awsSecrets({ endpoint: new URL(server.url).origin }) };
@@ -19,7 +19,7 @@ async function aws(status = 200, fault?: string) {
 it('reads a parameter, decrypted, and a secret', async () => {
   const { server, secrets } = await aws();
   expect(await secrets.readParameter('/outwait/token')).toBe('from ssm');
-  expect(await secrets.readSecret('api')).toBe('from secrets manager');
+  expect(await secrets.readSecret('api')).toBe('canary from secrets manager');
   expect(server.received.map(({ text, headers }) => [headers['x-amz-target'], JSON.parse(text) as unknown])).toEqual([
     ['AmazonSSM.GetParameter', { Name: '/outwait/token', WithDecryption: true }],
     ['secretsmanager.GetSecretValue', { SecretId: 'api' }],

@@ -50,7 +50,7 @@ describe('an OAuth client', () => {
     const world = await protectedServer();
     const { transport } = caller(world);
     expect((await transport.get(handle)).kind).toBe('working');
-    expect(world.presented).toEqual([undefined, 'Bearer token-1']);
+    expect(world.presented).toEqual([undefined, 'Bearer canary-token-1']);
     expect(world.paths).toEqual([
       'mcp /.well-known/oauth-protected-resource/rpc',
       'as /.well-known/oauth-authorization-server',
@@ -188,7 +188,7 @@ describe('an OAuth client', () => {
     const { transport } = caller(world, { scopes: ['tasks.read'] });
     expect(problem(await transport.get(handle))).toBe('REMOTE_UNREACHABLE: the server answered with status 403');
     expect(world.forms.map((form) => form.get('scope'))).toEqual(['tasks.read', 'tasks.read tasks.write tasks.admin']);
-    expect(world.presented).toEqual([undefined, 'Bearer token-1', 'Bearer token-2']);
+    expect(world.presented).toEqual([undefined, 'Bearer canary-token-1', 'Bearer canary-token-2']);
     expect(problem(await transport.get(handle))).toBe('REMOTE_UNREACHABLE: the server answered with status 403');
     expect(world.forms).toHaveLength(2);
   });
@@ -215,7 +215,11 @@ describe('an OAuth client', () => {
       async send({ body = '' }) {
         forms.push(new URLSearchParams(body).get('scope') ?? '');
         await new Promise<void>((release) => held.push(release));
-        const text = JSON.stringify({ access_token: `token-${forms.length}`, token_type: 'Bearer', expires_in: 600 });
+        const text = JSON.stringify({
+          access_token: `canary-token-${forms.length}`,
+          token_type: 'Bearer',
+          expires_in: 600,
+        });
         return { kind: 'reply', status: 200, headers: {}, text };
       },
     };
@@ -239,7 +243,7 @@ describe('an OAuth client', () => {
     held[1]!();
     expect(await renewed).toEqual({ kind: 'renewed' });
     expect(forms).toEqual(['a', 'a b']);
-    expect(await credentials.present(request)).toMatchObject({ headers: { authorization: 'Bearer token-2' } });
+    expect(await credentials.present(request)).toMatchObject({ headers: { authorization: 'Bearer canary-token-2' } });
   });
 
   it('a 403 for anything else is final', async () => {
@@ -256,13 +260,13 @@ describe('an OAuth client', () => {
     const world = await protectedServer({ expiresIn: 600 });
     const { transport, clock } = caller(world, { issuer: world.issuer });
     await Promise.all(Array.from({ length: 5 }, () => transport.get(handle)));
-    expect([world.forms.length, new Set(world.presented)]).toEqual([1, new Set(['Bearer token-1'])]);
+    expect([world.forms.length, new Set(world.presented)]).toEqual([1, new Set(['Bearer canary-token-1'])]);
     clock.atMs += 539_000;
     await transport.get(handle);
     expect(world.forms).toHaveLength(1);
     clock.atMs += 2_000;
     await Promise.all(Array.from({ length: 5 }, () => transport.get(handle)));
-    expect([world.forms.length, world.presented.at(-1)]).toEqual([2, 'Bearer token-2']);
+    expect([world.forms.length, world.presented.at(-1)]).toEqual([2, 'Bearer canary-token-2']);
   });
 
   it('MCP-79: a token that was revoked is replaced with one repeat of each call', async () => {
@@ -270,7 +274,7 @@ describe('an OAuth client', () => {
     const world = await protectedServer({ accepts: (token) => !revoked.has(token) });
     const { transport } = caller(world, { issuer: world.issuer });
     await transport.get(handle);
-    revoked.add('token-1');
+    revoked.add('canary-token-1');
     const replies = await Promise.all([transport.get(handle), transport.get(handle)]);
     expect(replies.map(({ kind }) => kind)).toEqual(['working', 'working']);
     expect(world.forms).toHaveLength(2);
@@ -279,7 +283,7 @@ describe('an OAuth client', () => {
   it('a token that cannot be replaced is used until it expires', async () => {
     const world = await protectedServer({
       expiresIn: 600,
-      accepts: (token) => token === 'token-1',
+      accepts: (token) => token === 'canary-token-1',
       token: (_form, response, count) => {
         if (count === 1) return false;
         json(response, { error: 'server_error' }, 503);

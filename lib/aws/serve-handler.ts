@@ -1,0 +1,89 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { mayDo } from '../base/caller.js';
+import { EngineError } from '../base/errors.js';
+import { callerOf, depsOf, type Arrival, type DoorOptions } from '../http/door.js';
+import { requireLoopback } from '../http/access.js';
+import type { Deps } from '../operations/deps.js';
+import { createTasks } from '../operations/serve/tasks.js';
+import { createA2aRoutes } from '../serve/a2a/routes.js';
+import type { ServeConfig } from '../workflow/serve.js';
+import type { GetDeps } from './get-deps.js';
+import { measured } from './measured.js';
+import { toRequestOfRest } from './rest-event.js';
+
+export interface ServeOptions extends DoorOptions {
+  /** Whether to refuse requests that a web page of another origin could send. For local mode. Default false. */
+  readonly loopbackOnly?: boolean;
+  /** Origins whose pages may send requests in spite of `loopbackOnly`. Default none. */
+  readonly allowedOrigins?: readonly string[];
+}
+
+/** A response that is sent as it is written. The status goes out with the first bytes. */
+export interface ResponseStream {
+  start(head: { readonly statusCode: number; readonly headers: Readonly<Record<string, string>> }): void;
+  /** Resolves when more can be written. */
+  write(bytes: Uint8Array | string): Promise<void>;
+  end(): Promise<void>;
+}
+
+export type ServeHandler = (event: APIGatewayProxyEvent, stream: ResponseStream, signal?: AbortSignal) => Promise<void>;
+
+/**
+ * Returns the handler of the doors through which others call served workflows. It answers every request, as a stream.
+ * @throws what `getDeps` throws
+ */
+export function serveHandler(getDeps: GetDeps, options: ServeOptions = {}): ServeHandler {
+  let served: { readonly deps: Deps; readonly routes: ReturnType<typeof createRoutes> } | undefined;
+  return async (event, stream, signal) => {
+    const deps = await getDeps();
+    if (served?.deps !== deps) served = { deps, routes: createRoutes(deps, options) };
+    const { routes } = served;
+    await measured(deps, async () => {
+      const response = await routes(event, signal);
+      if (response.status === 500) deps.metrics?.put('HandlerFailures', 1);
+      await send(response, stream);
+    });
+  };
+}
+
+function createRoutes(deps: Deps, options: ServeOptions) {
+  const { serve } = deps.app;
+  if (serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
+  const routes = createA2aRoutes({
+    ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log, pushes: false },
+    admit: async (request, arrival) => admit(deps, { serve, request, arrival: arrival as Arrival }, options),
+  });
+  return async (event: APIGatewayProxyEvent, signal?: AbortSignal): Promise<Response> => {
+    const { authorizer, identity } = event.requestContext;
+    const scheme = options.loopbackOnly === true ? 'http' : 'https';
+    return routes.fetch(toRequestOfRest(event, { scheme, signal }), {
+      authorizer,
+      sourceIp: identity.sourceIp,
+    } satisfies Arrival);
+  };
+}
+
+/** @throws EngineError `UNAUTHORIZED`, `FORBIDDEN` */
+async function admit(
+  deps: Deps,
+  { serve, request, arrival }: { readonly serve: ServeConfig; readonly request: Request; readonly arrival: Arrival },
+  options: ServeOptions,
+) {
+  if (options.loopbackOnly === true) requireLoopback(request, options.allowedOrigins);
+  const caller = await callerOf(deps, request, arrival, options);
+  if (!mayDo(caller, 'call')) throw new EngineError('FORBIDDEN', 'the caller needs the role call');
+  return { tasks: createTasks(depsOf(deps, caller), serve) };
+}
+
+/** Sends a response. A stream that writes nothing would lose its status, so a body that is empty is a newline. */
+async function send(response: Response, stream: ResponseStream): Promise<void> {
+  stream.start({ statusCode: response.status, headers: Object.fromEntries(response.headers) });
+  let isEmpty = true;
+  for await (const bytes of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    if (bytes.length === 0) continue;
+    isEmpty = false;
+    await stream.write(bytes);
+  }
+  if (isEmpty) await stream.write('\n');
+  await stream.end();
+}

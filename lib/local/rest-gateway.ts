@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import type { ResponseStream, ServeHandler } from '../aws/serve-handler.js';
+
+/** Paths of the doors of served workflows, which a deployment has on a REST API of its own. */
+const servedPaths = /^\/(a2a|agents|\.well-known)(\/|$)/;
+
+export function isServed(request: IncomingMessage): boolean {
+  return servedPaths.test(new URL(request.url ?? '/', 'http://local').pathname);
+}
+
+/**
+ * Turns a request into an event of a REST API (payload format 1.0), and sends the response as the function writes it.
+ * Unlike Lambda it tells the function when the client has left, by `signal`.
+ */
+export async function answerAsStream(
+  serve: ServeHandler,
+  request: IncomingMessage,
+  body: Buffer,
+  { response, stopped }: { readonly response: ServerResponse; readonly stopped: AbortSignal },
+): Promise<void> {
+  const left = new AbortController();
+  response.on('close', () => {
+    left.abort();
+  });
+  await serve(toRestEvent(request, body), streamTo(response), AbortSignal.any([left.signal, stopped]));
+}
+
+function streamTo(response: ServerResponse): ResponseStream {
+  return {
+    start({ statusCode, headers }) {
+      response.writeHead(statusCode, headers);
+    },
+    async write(bytes) {
+      if (response.destroyed || response.write(bytes)) return;
+      await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    },
+    async end() {
+      await new Promise<void>((resolve) => {
+        response.end(resolve);
+        response.on('close', resolve);
+      });
+    },
+  };
+}
+
+/** Returns the event for a request. Bodies of this API are text. */
+function toRestEvent(request: IncomingMessage, body: Buffer): APIGatewayProxyEvent {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://local');
+  const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)] as const);
+  const headers = Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []] as const);
+  const last = <Name extends string>(entries: readonly (readonly [Name, readonly string[]])[]) =>
+    Object.fromEntries(entries.map(([name, values]) => [name, values.at(-1)]));
+  const nowMs = Date.now();
+  const method = request.method ?? 'GET';
+  return {
+    resource: '/{proxy+}',
+    path: pathname,
+    httpMethod: method,
+    headers: last(headers),
+    multiValueHeaders: Object.fromEntries(headers.map(([name, values]) => [name, [...values]])),
+    queryStringParameters: query.length === 0 ? null : last(query),
+    multiValueQueryStringParameters:
+      query.length === 0 ? null : Object.fromEntries(query.map(([name, values]) => [name, [...values]])),
+    pathParameters: { proxy: pathname.slice(1) },
+    stageVariables: null,
+    requestContext: {
+      ...{ accountId: '000000000000', apiId: 'local', authorizer: null, protocol: `HTTP/${request.httpVersion}` },
+      ...{ httpMethod: method, path: pathname, stage: 'local', requestId: randomUUID(), resourceId: 'local' },
+      ...{ requestTimeEpoch: nowMs, resourcePath: '/{proxy+}' },
+      identity: {
+        ...{ accessKey: null, accountId: null, apiKey: null, apiKeyId: null, caller: null, clientCert: null },
+        ...{ cognitoAuthenticationProvider: null, cognitoAuthenticationType: null, cognitoIdentityId: null },
+        ...{ cognitoIdentityPoolId: null, principalOrgId: null, user: null, userArn: null },
+        sourceIp: request.socket.remoteAddress ?? '127.0.0.1',
+        userAgent: request.headers['user-agent'] ?? null,
+      },
+    },
+    body: body.length === 0 ? null : body.toString('utf8'),
+    isBase64Encoded: false,
+  };
+}
