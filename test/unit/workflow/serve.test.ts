@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
-import { problemWithServe, type ServeConfig } from '../../../lib/workflow/serve.js';
+import { problemWithServe } from '../../../lib/workflow/check-serve.js';
+import type { ServeConfig } from '../../../lib/workflow/serve.js';
+import { defineApp } from '../../../lib/workflow/app.js';
 import { skillSchemaOf } from '../../../lib/workflow/skill-schema.js';
 
 const report = defineWorkflow({
@@ -47,7 +49,7 @@ describe('what is served', () => {
   });
 
   it.each<[unknown, string]>([
-    [{}, 'must have an agent'],
+    [{}, 'agent must be an object'],
     [{ agent: { name: 'x' }, skills }, 'agent.description must be a text'],
     [{ agent: { ...agent, name: ' ' }, skills }, 'agent.name must be a text'],
     [{ agent: { ...agent, url: 'flows.example.com' }, skills }, 'agent.url must be an http(s) URL'],
@@ -56,9 +58,6 @@ describe('what is served', () => {
     [{ agent: { ...agent, provider: { organization: 'x', url: 'y' } }, skills }, 'agent.provider url must be'],
     [{ agent: { ...agent, security: [{ name: 'a' }, { name: 'a' }] }, skills }, 'the same name twice'],
     [{ agent: { ...agent, extensions: [{}] }, skills }, 'must be a list, each with a uri'],
-    [{ agent }, 'must have skills, or onMessage'],
-    [{ agent, skills: {} }, 'must have skills, or onMessage'],
-    [{ agent, skills: { toString: { description: 'x' } } }, 'skills names "toString", which is not a workflow'],
     [{ agent, skills: { report: {} } }, 'skills.report.description must be a text'],
     [{ agent, skills: { report: { description: 'x', tags: 'a' } } }, 'skills.report.tags must be a list of texts'],
     [
@@ -66,11 +65,27 @@ describe('what is served', () => {
       'skills.report.context must be queue or parallel',
     ],
     [{ agent, skills: { triage: { description: 'x' } } }, 'skills names "triage", whose input is not an object'],
-    [{ agent, onMessage: 'nobody' }, 'onMessage names "nobody", which is not a workflow'],
     [{ agent, skills, limits: { depth: 0 } }, 'limits.depth must be a whole number from 1'],
     [{ agent, skills, limits: { width: 1 } }, 'limits.width is not known; known are maxLive'],
   ])('%j is refused', (serve, problem) => {
     expect(problemWithServe(serve as ServeConfig, workflows)).toContain(problem);
+  });
+});
+
+describe('an app', () => {
+  const define = (serve: unknown) => () => defineApp({ workflows: [report, triage], serve: serve as ServeConfig });
+
+  it('serves workflows that it has', () => {
+    expect(define({ agent, skills, onMessage: 'triage' })().serve).toEqual({ agent, skills, onMessage: 'triage' });
+  });
+
+  it.each([
+    [{ agent }, 'serve must have skills, or onMessage'],
+    [{ agent, skills: {} }, 'serve must have skills, or onMessage'],
+    [{ agent, skills: { toString: { description: 'x' } } }, 'serve names "toString", which is not a workflow'],
+    [{ agent, skills, onMessage: 'nobody' }, 'serve names "nobody", which is not a workflow'],
+  ])('%j is refused', (serve, message) => {
+    expect(define(serve)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message }));
   });
 });
 
