@@ -51,7 +51,7 @@ function toRestEvent(request: IncomingMessage, body: Buffer): APIGatewayProxyEve
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://local');
   const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)] as const);
   const headers = Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []] as const);
-  const last = <Name extends string>(entries: readonly (readonly [Name, readonly string[]])[]) =>
+  const last = (entries: readonly (readonly [string, readonly string[]])[]) =>
     Object.fromEntries(entries.map(([name, values]) => [name, values.at(-1)]));
   const nowMs = Date.now();
   const method = request.method ?? 'GET';

@@ -83,7 +83,8 @@ async function answer(
     case 'closed':
       if (await isKnown(deps, task.fold.task.taskId, record)) return;
       throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
-    default:
+    case 'run_ended':
+    case 'run_not_found':
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
       return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload });
   }

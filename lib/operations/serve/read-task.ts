@@ -22,14 +22,14 @@ export async function readTask(deps: Deps, taskId: string): Promise<ReadTask> {
   if (first === undefined || !isOwn(deps, first.head)) throw taskNotFound();
   const fold = new TaskFold(first.head);
   const past: TaskEvent[] = [];
-  let records = first;
+  let records: RunRecords = first;
   for (;;) {
     past.push(...applyAll(fold, records));
     const next = fold.nextRunId === undefined ? undefined : await deps.store.runs.read(fold.nextRunId);
     // The next run is the last thing that a run creates: until then the task is as it was.
     if (next === undefined) return { fold, head: records.head, past };
     fold.continueWith(next.head);
-    records = next as typeof first;
+    records = next;
   }
 }
 

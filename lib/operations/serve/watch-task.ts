@@ -1,6 +1,6 @@
 import { EngineError } from '../../base/errors.js';
 import type { EpochMs } from '../../base/time.js';
-import { TaskFold } from '../../serve/task/fold-task.js';
+import type { TaskFold } from '../../serve/task/fold-task.js';
 import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
 import { messagesOf, readTask, type ReadTask } from './read-task.js';
@@ -54,7 +54,8 @@ export async function waitForTask(
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
   const isAsked = (): boolean => read.fold.openQuestions.length > 0;
-  if (!isAsked()) for await (const _ of changesOf(deps, read, { untilMs, signal })) if (isAsked()) break;
+  const changes = changesOf(deps, read, { untilMs, signal });
+  while (!isAsked() && (await changes.next()).done !== true);
   return read.fold.task;
 }
 
@@ -62,7 +63,8 @@ export async function waitForTask(
 export async function untilFinal(deps: Deps, taskId: string): Promise<TaskFold> {
   const read = await readTask(deps, taskId);
   const untilMs = deps.clock.nowMs() + endPatienceMs;
-  for await (const _ of changesOf(deps, read, { untilMs })) continue;
+  const changes = changesOf(deps, read, { untilMs });
+  while ((await changes.next()).done !== true);
   return read.fold;
 }
 

@@ -46,7 +46,10 @@ export function served(host: ContextHost, { signal }: Pick<WorkflowContext, 'sig
 
     reject(reason) {
       checkTurn(host, 'reject');
-      throw new EngineError('TASK_REJECTED', cutUtf8(String(reason).toWellFormed(), failureTextBytes));
+      throw new EngineError(
+        'TASK_REJECTED',
+        cutUtf8(textOf(reason, 'the reason of a rejection').toWellFormed(), failureTextBytes),
+      );
     },
   };
 }
@@ -55,12 +58,18 @@ export function served(host: ContextHost, { signal }: Pick<WorkflowContext, 'sig
 function partsOf({ text, data, parts }: ArtifactUpdate): readonly Part[] {
   if ([text, data, parts].filter((given) => given !== undefined).length !== 1)
     throw invalid('an artifact must have one of text, data and parts');
-  if (text !== undefined) return [{ text: String(text) }];
+  if (text !== undefined) return [{ text: textOf(text, 'the text of an artifact') }];
   if (data !== undefined) return [{ data: json(data, 'the data of an artifact') }];
   const list = json(parts, 'the parts of an artifact');
   if (!isList(list) || list.length === 0 || !list.every(isPart))
     throw invalid('the parts of an artifact must be a list of parts, each with one of text, data, raw and url');
   return list as unknown as readonly Part[];
+}
+
+/** JavaScript may pass anything. */
+function textOf(given: unknown, what: string): string {
+  if (typeof given === 'string') return given;
+  throw invalid(`${what} must be a string, got ${typeof given}`);
 }
 
 function isPart(given: unknown): boolean {

@@ -23,6 +23,14 @@ export type ServedHead = Pick<RunHead, 'runId' | 'workflow' | 'createdAtMs' | 'i
 /** Returns the message of an inbox item; undefined if it was not read. */
 export type MessageOf = (inboxId: string) => TaskMessage | undefined;
 
+/** The events of a history on which what the caller sees depends. */
+const seenTypes = [
+  ...(['RunStarted', 'ProgressReported', 'ArtifactUpdated', 'MessageReceived', 'CancelRequested'] as const),
+  ...(['ExternalWaitRequested', 'ExternalWaitIssued', 'TokenSettled', 'RunEnding', 'RunEnded'] as const),
+];
+type SeenEvent = Extract<HistoryEvent, { readonly type: (typeof seenTypes)[number] }>;
+const isSeen = (event: HistoryEvent): event is SeenEvent => (seenTypes as readonly string[]).includes(event.type);
+
 interface OpenQuestion {
   readonly message: TaskMessage;
   readonly isForCredentials: boolean;
@@ -100,7 +108,7 @@ export class TaskFold {
   applyCommit({ seq, events }: Commit, messageOf: MessageOf = () => undefined): readonly TaskEvent[] {
     if (seq <= this.#seq || isFinal(this.#status.state)) return [];
     this.#seq = seq;
-    return events.flatMap((event) => this.#apply(event, messageOf));
+    return events.flatMap((event) => (isSeen(event) ? this.#apply(event, messageOf) : []));
   }
 
   /** Goes on with the run as which the current one has continued. */
@@ -113,7 +121,7 @@ export class TaskFold {
     this.#answers.clear();
   }
 
-  #apply(event: HistoryEvent, messageOf: MessageOf): readonly TaskEvent[] {
+  #apply(event: SeenEvent, messageOf: MessageOf): readonly TaskEvent[] {
     switch (event.type) {
       case 'RunStarted':
         return this.#status.state === 'submitted' ? [this.#show('working', event.atMs)] : [];
@@ -138,8 +146,6 @@ export class TaskFold {
       case 'RunEnded':
         this.#hasRunEnded = true;
         return this.#end(event.atMs);
-      default:
-        return [];
     }
   }
 
