@@ -196,12 +196,12 @@ export const trims: readonly Trim[] = [
         .join('\n')}`,
   },
   {
-    // Keeps only the version of the DynamoDB client's package.json, which it names in its user agent.
+    // Keeps only the version of each client's package.json, which the client names in its user agent.
     kind: 'replacement',
-    name: 'client-version',
-    saves: { atOnceBytes: 2_350, allBytes: 2_350 },
+    name: 'client-versions',
+    saves: { atOnceBytes: 2_350, allBytes: 12_760 },
     reliesOn: ['@aws-sdk/client-dynamodb/dist-es/runtimeConfig.js', '@aws-sdk/client-dynamodb/package.json'],
-    importers: /[\\/]client-dynamodb[\\/]dist-es[\\/]runtimeConfig\.js$/,
+    importers: /[\\/]client-[a-z-]+[\\/]dist-es[\\/]runtimeConfig\.js$/,
     imports: /^\.\.\/package\.json$/,
     path: 'version',
     instead: "import { version } from '../package.json'; export default { version };",
