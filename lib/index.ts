@@ -26,6 +26,8 @@ export type {
 export type { Addressing, AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
+export type { ArtifactUpdate, RunCaller, ServedContext, TaskInfo } from './workflow/served.js';
+export type { Artifact, Part, TaskMessage } from './history/task-content.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';
 
 // Calling remote tasks, and reading their outcomes.
@@ -92,6 +94,14 @@ export type { Hook, HookConfig, HookEvent, HookOptions, HookReaction, HookSignal
 export { snsTopic, webhookTo } from './workflow/people.js';
 export type { People, Receiver, SnsReceiver, WebhookOptions, WebhookReceiver } from './workflow/people.js';
 export type { AccessConfig, ClaimRules, PrincipalRules, TenantLimits } from './workflow/access.js';
+export type {
+  AgentConfig,
+  AgentExtension,
+  AgentSecurity,
+  ServeConfig,
+  ServeLimits,
+  SkillConfig,
+} from './workflow/serve.js';
 export type { Role } from './base/caller.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 

@@ -1,5 +1,4 @@
 import type { WaitId } from '../base/ids.js';
-import { defined } from '../base/defined.js';
 import type { JsonValue } from '../base/json.js';
 import { withContext } from '../base/log.js';
 import { foldHistory, type RunState } from '../history/run-state.js';
@@ -33,9 +32,8 @@ export function openExecution(
     settlementOf: (waitId) => tokens.get(waitId)?.settlement?.outcome,
     signalOf: (inboxId) => {
       const item = inbox.get(inboxId);
-      return item?.kind === 'signal' || item?.kind === 'message'
-        ? { ...defined({ payload: item.payload as JsonValue | undefined }) }
-        : undefined;
+      if (item?.kind === 'message') return { payload: item.payload as unknown as JsonValue };
+      return item?.kind === 'signal' ? item : undefined;
     },
     tokenOf: (waitId, keyId) => deps.tokens.settleToken({ runId, waitId }, keyId),
     patches: state.patches,

@@ -38,7 +38,10 @@ export async function signalRun(deps: Deps, runId: RunId, signal: SignalRequest)
 export function signalRecord(deps: Deps, runId: RunId, { name, payload, key }: SignalRequest): InboxRecord {
   checkName(name, 'the name of a signal', { maxChars: signalNameMaxChars });
   if (name === messageSignal)
-    throw new EngineError('INPUT_INVALID', `the name ${messageSignal} is for the messages of a caller of a served task`);
+    throw new EngineError(
+      'INPUT_INVALID',
+      `the name ${messageSignal} is for the messages of a caller of a served task`,
+    );
   checkJsonBytes('the payload of the signal is', jsonBytes(payload), signalMaxBytes);
   const atMs = deps.clock.nowMs();
   // The name is part of the id, so a key is unique per name and kind of request. The length separates name and key.

@@ -76,10 +76,7 @@ async function answer(
   const put = await servedTasks.answer({ ...record, runId, answers: waitId }, settlement);
   switch (put) {
     case 'accepted':
-    case 'known':
       return wakeRunFor(deps, runId, { waitId });
-    case 'reused':
-      throw new EngineError('KEY_REUSED', 'the message id was used before for another message');
     case 'closed':
       if (await isKnown(deps, task.fold.task.taskId, record)) return;
       throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');

@@ -36,7 +36,8 @@ export async function startNextRun(
   const handedOn = [...state.takenInbox]
     .filter((inboxId) => state.unreadSignals.has(inboxId) || unheard.has(inboxId))
     .map((inboxId) => byId.get(inboxId))
-    .filter((item) => item !== undefined);
+    .filter((item) => item !== undefined)
+    .map((item) => (item.kind === 'message' ? { ...item, carried: true } : item));
   if (!(await seedInbox(deps, nextRunId, handedOn, limits))) return false;
   const version = deps.app.workflows.get(head.workflow)?.version ?? head.version;
   const nextInput = await inputOfNext(deps, { workflow: head.workflow, version }, input);
@@ -96,7 +97,7 @@ async function seedInbox(
       : new Set((await deps.store.inbox.readKinds(runId)).map(({ inboxId }) => inboxId));
   const left = [...items.entries()].filter(([, { inboxId }]) => !there.has(inboxId));
   return whileThereIsTime(limits, left, async ([position, item]) => {
-    await deps.store.inbox.seed({ ...(item.kind === 'message' ? { ...item, carried: true } : item), runId, position });
+    await deps.store.inbox.seed({ ...item, runId, position });
   });
 }
 

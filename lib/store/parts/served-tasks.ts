@@ -3,12 +3,12 @@ import type { InboxRecord, Settlement } from '../../history/records.js';
 import { itemAbsent, itemExists, notOverdue, notSettled, statusIs } from '../conditions.js';
 import { inboxItem } from '../items/inbox.js';
 import { listAttributes, marker } from '../items/indexes.js';
-import { headKey, inboxKey, tokenKey } from '../items/keys.js';
+import { headKey, tokenKey } from '../items/keys.js';
 import { tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
 
-/** Result of an answer. `closed`: the question has been answered, or its time is over. */
-export type AnswerPut = 'accepted' | 'known' | 'reused' | 'closed' | 'run_ended' | 'run_not_found';
+/** Result of an answer. `closed`: the question has been answered, maybe by this message, or its time is over. */
+export type AnswerPut = 'accepted' | 'closed' | 'run_ended' | 'run_not_found';
 
 /** Writes of callers to the tasks that they have started. */
 export class ServedTasks {
@@ -26,7 +26,7 @@ export class ServedTasks {
     record: InboxRecord & { readonly kind: 'message'; readonly answers: WaitId },
     settlement: Settlement,
   ): Promise<AnswerPut> {
-    const { runId, inboxId, answers } = record;
+    const { runId, answers } = record;
     const result = await this.#table.transact([
       {
         kind: 'update',
@@ -44,9 +44,7 @@ export class ServedTasks {
       },
     ]);
     if (result.ok) return 'accepted';
-    const [head, inbox] = result.refused;
-    const known = inbox?.old ?? (await this.#table.get(inboxKey(runId, inboxId), ['kind', 'sentDigest']));
-    if (known !== undefined) return known['sentDigest'] === record.sentDigest ? 'known' : 'reused';
+    const [head] = result.refused;
     if (head === undefined) return 'closed';
     return head.old === undefined ? 'run_not_found' : 'run_ended';
   }

@@ -113,8 +113,10 @@ describe('a served workflow', () => {
     const { taskId } = await tasks().send({ message: user({ text: 'hi' }) });
     for (const text of ['a', 'b']) await tasks().send({ taskId, message: user({ text }) });
     await app.settleDown();
-    await tasks().send({ taskId, message: user({ text: 'c' }) });
+    const last = user({ text: 'c' });
+    expect(await tasks().send({ taskId, message: last }).catch(String)).toMatchObject({ taskId });
     await app.settleDown();
+    expect(await tasks().send({ taskId, message: last }).catch(String)).toMatchObject({ taskId });
     const done = await tasks().read(taskId);
     expect(done.status.state).toBe('completed');
     expect(done.artifacts[0]?.parts).toEqual([{ data: [[{ text: 'a' }], [{ text: 'b' }], [{ text: 'c' }]] }]);
@@ -137,8 +139,8 @@ describe('a served workflow', () => {
     await app.settleDown();
     const cancelling = tasks().cancel(taskId);
     await app.pass({ seconds: 5 });
-    expect((await cancelling).status.state).toBe('canceled');
-    expect((await tasks().cancel(taskId)).status.state).toBe('canceled');
+    expect(await cancelling.catch(String)).toMatchObject({ status: { state: 'canceled' } });
+    expect(await tasks().cancel(taskId).catch(String)).toMatchObject({ status: { state: 'canceled' } });
     expect((await tasks().read(taskId)).artifacts).toEqual([]);
   });
 
@@ -165,6 +167,7 @@ describe('a served workflow', () => {
   it('is seen by its caller only', async () => {
     const { tasks } = served({});
     const { taskId } = await tasks().send({ message: user(), ...start });
+    expect(await tasks(bob).read(taskId).catch(String)).toBe('EngineError: no task has this id');
     const unknown = 'f'.repeat(32);
     const said = async (id: string): Promise<unknown> =>
       Promise.all([

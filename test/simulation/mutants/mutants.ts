@@ -6,6 +6,7 @@ import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
 import { lanesMutants } from './lanes.js';
+import { servedMutants } from './served.js';
 import { limitsMutants } from './limits.js';
 import { namesMutants } from './names.js';
 import { tenantMutants } from './tenants.js';
@@ -51,6 +52,7 @@ export const mutants: readonly Mutant[] = [
   ...itemsMutants,
   ...jobsMutants,
   ...lanesMutants,
+  ...servedMutants,
   ...limitsMutants,
   ...namesMutants,
   ...tenantMutants,
