@@ -87,7 +87,7 @@ async function placeInLane(
   const pointer = await deps.store.limitedStarts.readPointer(key);
   const last = pointer === undefined ? undefined : await lastUnderWay(deps, pointer.runId);
   if (last !== undefined && whenBusy === 'refuse')
-    throw new Refused('CONCURRENCY_KEY_BUSY', 'a run with this concurrency key is under way', {
+    throw new Refused('CONCURRENCY_KEY_BUSY', `run ${last.runId} with this concurrency key is under way`, {
       details: { runId: last.runId, status: last.status },
     });
   const replaces = last !== undefined && whenBusy === 'replace' ? true : undefined;
@@ -114,9 +114,11 @@ async function placeInThrottle(
   const nowMs = deps.clock.nowMs();
   const freeAtMs = (startsAtMs.at(-limit) ?? -Infinity) + periodMs(period);
   if (freeAtMs > nowMs && whenExceeded === 'refuse')
-    throw new Refused('START_THROTTLED', `workflow "${workflow}" starts at most ${limit} runs in its period`, {
-      details: { retryAtMs: freeAtMs, retryAfterMs: freeAtMs - nowMs },
-    });
+    throw new Refused(
+      'START_THROTTLED',
+      `workflow "${workflow}" starts no more runs before ${new Date(freeAtMs).toISOString()}: ${limit} in ${periodMs(period) / 1_000} s`,
+      { details: { retryAtMs: freeAtMs, retryAfterMs: freeAtMs - nowMs } },
+    );
   // Never before the last one: a clock may be behind that of another process.
   const startAtMs = Math.max(nowMs, freeAtMs, startsAtMs.at(-1) ?? 0);
   return { startAtMs, throttle: { key, state: { startsAtMs: [...startsAtMs, startAtMs].slice(-limit), generation } } };

@@ -35,7 +35,10 @@ export async function addKey(
   };
   const { keys } = await deps.store.callers();
   if (!(await keys.add(made, deps.random.hex(16))))
-    throw new EngineError('NAMED_KEY_EXISTS', `there is, or was, a key named "${name}"`);
+    throw new EngineError(
+      'NAMED_KEY_EXISTS',
+      `there is, or was, a key named "${name}": choose another name, or rotate the key`,
+    );
   deps.log.info('named key added', { key: name, roles: made.roles, ...defined({ tenant, by: deps.caller?.id }) });
   return { ...toKeyView(made), key };
 }
@@ -73,5 +76,5 @@ function newText({ random, digest }: Deps, name: string): { readonly key: string
 }
 
 function notFound(): EngineError {
-  return new EngineError('NAMED_KEY_NOT_FOUND', 'no key that is not revoked has this name');
+  return new EngineError('NAMED_KEY_NOT_FOUND', 'no key has this name, or it is revoked');
 }

@@ -37,7 +37,13 @@ describe('POST /runs of limited starts', () => {
     const { runId } = (await start({ workflow: 'one' })).body as { runId: string };
     expect(await start({ workflow: 'one' })).toMatchObject({
       status: 409,
-      body: { error: { code: 'CONCURRENCY_KEY_BUSY', details: { runId, status: 'running' } } },
+      body: {
+        error: {
+          code: 'CONCURRENCY_KEY_BUSY',
+          message: `run ${runId} with this concurrency key is under way`,
+          details: { runId, status: 'running' },
+        },
+      },
     });
   });
 
@@ -46,6 +52,8 @@ describe('POST /runs of limited starts', () => {
     await start({ workflow: 'few' });
     const refused = await start({ workflow: 'few' });
     expect(refused).toMatchObject({ status: 429, body: { error: { code: 'START_THROTTLED' } } });
+    const { error } = refused.body as { error: { message: string; details: { retryAtMs: number } } };
+    expect(error.message).toContain(`no more runs before ${new Date(error.details.retryAtMs).toISOString()}: `);
     expect(refused.headers.get('retry-after')).toBe('10');
   });
 
