@@ -31,6 +31,7 @@ export type { Settlement, TokenOutcome } from './history/settlement.js';
 export type { StoredError } from './base/errors.js';
 export type { Clock } from './base/time.js';
 export type { ParentWait, RunStatus } from './history/records.js';
+export type { TaskOfRun } from './history/task-content.js';
 export type { AddresseeView, QuestionView } from './operations/views/question-view.js';
 export type { RunView } from './operations/views/show-run.js';
 export type { TaskView, WaitTask } from './operations/views/task-view.js';

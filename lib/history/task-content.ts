@@ -4,18 +4,12 @@ import type { RunId } from '../base/ids.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
 
 /** Content of a message or an artifact. `raw` is base64. */
-export type Part = PartDetails &
-  (
-    | { readonly text: string }
-    | { readonly data: JsonValue }
-    | { readonly raw: string; readonly filename?: string }
-    | { readonly url: string; readonly filename?: string }
-  );
-
-interface PartDetails {
-  readonly mediaType?: string;
-  readonly metadata?: JsonObject;
-}
+export type Part = { readonly mediaType?: string; readonly metadata?: JsonObject } & (
+  | { readonly text: string }
+  | { readonly data: JsonValue }
+  | { readonly raw: string; readonly filename?: string }
+  | { readonly url: string; readonly filename?: string }
+);
 
 /** A message of the caller (`user`) or of the workflow (`agent`). Its id is unique within the task. */
 export interface TaskMessage {

@@ -1,7 +1,5 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import { idempotencyKeyMaxBytes } from '../../base/limits.js';
-import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
 import type { LanePlace, RunHead, ThrottleState } from '../../history/records.js';
 import type { PointerAsRead, StartPlace } from '../../store/run-store.js';
@@ -9,6 +7,7 @@ import { periodMs, type Throttle, type WhenBusy } from '../../workflow/flow-cont
 import type { Deps } from '../deps.js';
 import { digestOfName } from '../digest-of-name.js';
 import { lastUnderWay, laneOf } from '../lane.js';
+import { limitKeyOf } from './limit-key.js';
 
 /** Attempts against other starts with the same key at the same time; after that many, they win. */
 export const startTries = 100;
@@ -44,7 +43,8 @@ export function tooManyStarts(): EngineError {
 /**
  * Makes one attempt to put the head of a run, at the end of its lane and with the next place in its throttle. Keeps L1
  * (lane.ts). `moved`: what was read has changed meanwhile. A head that exists is returned.
- * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs, retryAfterMs)
+ * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs, retryAfterMs),
+ * `INPUT_INVALID` for an input from which no key can be computed
  */
 export async function putLimited(
   deps: Deps,
@@ -106,9 +106,8 @@ async function placeInThrottle(
   | { readonly startAtMs: EpochMs; readonly throttle: { readonly key: string; readonly state: ThrottleState } }
   | undefined
 > {
-  const given = keyOf === undefined ? '' : keyOf(input);
+  const given = keyOf === undefined ? '' : limitKeyOf(keyOf, input, 'the key of a throttle');
   if (given === undefined) return undefined;
-  if (keyOf !== undefined) checkName(given, 'the key of a throttle', { maxBytes: idempotencyKeyMaxBytes });
   const key = digestOfName(deps, { workflow, tenant }, given);
   const { startsAtMs, generation } = await deps.store.limitedStarts.readThrottle(key);
   const nowMs = deps.clock.nowMs();

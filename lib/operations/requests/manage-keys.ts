@@ -49,7 +49,7 @@ export async function addKey(
  */
 export async function rotateKey(deps: Deps, name: string): Promise<NewKey> {
   const { keys } = await deps.store.callers();
-  const known = await keys.read(name);
+  const known = keyName.test(name) ? await keys.read(name) : undefined;
   if (known?.digest === undefined) throw notFound();
   const { key, digest } = newText(deps, name);
   const rotated = await keys.rotate(name, { digest, oldDigest: known.digest });
@@ -64,7 +64,7 @@ export async function rotateKey(deps: Deps, name: string): Promise<NewKey> {
  */
 export async function revokeKey(deps: Deps, name: string, only?: 'old'): Promise<NamedKeyView> {
   const { keys } = await deps.store.callers();
-  const revoked = await keys.revoke(name, deps.clock.nowMs(), only);
+  const revoked = keyName.test(name) ? await keys.revoke(name, deps.clock.nowMs(), only) : undefined;
   if (revoked === undefined) throw notFound();
   deps.log.info('named key revoked', { key: name, ...defined({ only, by: deps.caller?.id }) });
   return toKeyView(revoked);

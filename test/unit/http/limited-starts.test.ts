@@ -12,6 +12,17 @@ const workflows = [
   defineWorkflow({ name: 'last', debounce: { period }, run }),
 ];
 
+interface Order {
+  readonly customer: string;
+}
+
+const key = ({ customer }: Order): string => customer;
+const keyed = [
+  defineWorkflow<Order>({ name: 'concurrency', concurrency: { key }, run }),
+  defineWorkflow<Order>({ name: 'throttle', throttle: { key, limit: 1, period }, run }),
+  defineWorkflow<Order>({ name: 'debounce', debounce: { key, period }, run }),
+];
+
 function newClient() {
   const { ask } = aClient(aWorld(workflows));
   return (body: object) => ask('POST', '/runs', { body });
@@ -63,5 +74,17 @@ describe('POST /runs of limited starts', () => {
     const { runId } = first.body as { runId: string };
     expect(first.status).toBe(201);
     expect(await start({ workflow: 'last' })).toMatchObject({ status: 200, body: { runId, debounced: true } });
+  });
+
+  it.each(keyed)('answers 400 for an input from which no key of a $name can be computed', async ({ name }) => {
+    const { ask } = aClient(aWorld(keyed));
+    for (const input of [undefined, null, { customer: 5 }, { customer: null }, { customer: ['a'] }]) {
+      // JSON leaves out an input that is undefined.
+      const body = { workflow: name, input };
+      expect(await ask('POST', '/runs', { body })).toMatchObject({
+        status: 400,
+        body: { error: { code: 'INPUT_INVALID' } },
+      });
+    }
   });
 });
