@@ -1,7 +1,8 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { EpochMs } from '../../base/time.js';
-import type { LanePlace, RunHead, ThrottleState } from '../../history/records.js';
+import type { LanePlace, RunHead } from '../../history/records.js';
+import type { ThrottleState } from '../../history/start-records.js';
 import type { PointerAsRead, StartPlace } from '../../store/run-store.js';
 import { periodMs, type Throttle, type WhenBusy } from '../../workflow/flow-control.js';
 import type { Deps } from '../deps.js';
