@@ -75,7 +75,7 @@ export const itemLimits = {
     tenant: name,
     tenantPartition: text(128),
     counted: number,
-    task: payload(16 * KiB),
+    task: payload(8 * KiB),
     inboxCount: number,
     dueSeq: number,
     blocks: number,
