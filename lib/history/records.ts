@@ -18,7 +18,7 @@ import type {
 import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
-import type { TaskMessage, TaskOfRun } from './task-content.js';
+import type { TaskMessage, TaskHint, TaskOfRun } from './task-content.js';
 import type { TaskTrail } from './task-trail.js';
 
 /** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
@@ -85,6 +85,8 @@ export interface RunHead extends Marker {
   readonly counted?: boolean;
   /** The task as which the run is served, if it is. */
   readonly task?: TaskOfRun;
+  /** Status of the task when the run last rested, for lists. */
+  readonly taskHint?: TaskHint;
   /** Number of accepted requests to the run. */
   readonly inboxCount: number;
   /** Commit from which the head's marker was computed. */

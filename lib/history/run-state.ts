@@ -5,6 +5,7 @@ import type { JsonValue } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { HistoryEvent, RunOutcome } from './event.js';
 import type { MayTimeOut, Open, OpenRemoteTask, OpenTokenWait, OpenWait } from './open-wait.js';
+import { toCaller } from './question.js';
 import { questionIdOf } from './remote-question.js';
 import { messageSignal } from './task-content.js';
 
@@ -29,6 +30,9 @@ export class RunState {
   readonly unreadSignals = new Map<string, { readonly name: string; readonly atMs: EpochMs }>();
   readonly patches = new Set<string>();
   progress: JsonValue | undefined;
+  startedAtMs: EpochMs | undefined;
+  /** Last change, but for the start, of what the caller of a served run is told. */
+  statusAtMs: EpochMs | undefined;
   pausedUntilMs: EpochMs | undefined;
   cancelRequested = false;
   ending: RunOutcome | undefined;
@@ -52,6 +56,7 @@ export class RunState {
     this.lastEventAtMs = event.atMs;
     switch (event.type) {
       case 'RunStarted':
+        this.startedAtMs = event.atMs;
         break;
       case 'StepRequested':
         if (event.long === true) this.#set({ kind: 'longStep', ...openOf(event, event.name), ...deadlineOf(event) });
@@ -180,6 +185,7 @@ export class RunState {
         break;
       case 'ExternalWaitIssued':
         this.#change(event.waitId, 'external', (wait) => ({ ...wait, issued: true }));
+        this.#noteQuestion(event);
         break;
       case 'ChildStarted':
         this.#change(event.waitId, 'child', (wait) => ({ ...wait, started: true }));
@@ -193,6 +199,7 @@ export class RunState {
         this.open.delete(event.waitId);
         break;
       case 'TokenSettled':
+        this.#noteQuestion(event);
         this.open.delete(event.waitId);
         this.openTokens.delete(event.waitId);
         this.settled.add(event.waitId);
@@ -203,8 +210,9 @@ export class RunState {
         break;
       case 'MessageReceived':
         this.takenInbox.add(event.inboxId);
-        if (event.answers === undefined)
-          this.unreadSignals.set(event.inboxId, { name: messageSignal, atMs: event.atMs });
+        if (event.answers !== undefined) break;
+        this.unreadSignals.set(event.inboxId, { name: messageSignal, atMs: event.atMs });
+        if (event.carried !== true) this.#noteStatus(event);
         break;
       case 'SignalDelivered':
         this.open.delete(event.waitId);
@@ -217,6 +225,7 @@ export class RunState {
       case 'CancelRequested':
         this.takenInbox.add(event.inboxId);
         this.cancelRequested = true;
+        this.#noteStatus(event);
         break;
       case 'TerminateRequested':
         this.takenInbox.add(event.inboxId);
@@ -238,6 +247,7 @@ export class RunState {
         break;
       case 'ProgressReported':
         this.progress = event.progress;
+        this.#noteStatus(event);
         break;
       case 'ArtifactUpdated':
         break;
@@ -249,6 +259,16 @@ export class RunState {
         this.ended = true;
         break;
     }
+  }
+
+  #noteStatus({ atMs }: HistoryEvent): void {
+    this.statusAtMs = Math.max(atMs, this.statusAtMs ?? atMs);
+  }
+
+  /** Notes that a question to the caller is open, or is open no longer. */
+  #noteQuestion(event: Extract<HistoryEvent, { type: 'ExternalWaitIssued' | 'TokenSettled' }>): void {
+    const wait = this.open.get(event.waitId);
+    if (wait?.kind === 'external' && wait.issued && wait.form?.to === toCaller) this.#noteStatus(event);
   }
 
   #set(wait: OpenWait): void {

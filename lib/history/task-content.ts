@@ -2,6 +2,7 @@
 
 import type { RunId } from '../base/ids.js';
 import type { JsonObject, JsonValue } from '../base/json.js';
+import type { EpochMs } from '../base/time.js';
 
 /** Content of a message or an artifact. `raw` is base64. */
 export type Part = { readonly mediaType?: string; readonly metadata?: JsonObject } & (
@@ -45,4 +46,14 @@ export interface TaskOfRun {
   readonly generation: number;
   /** How many served tasks have led to this one, each by a call of the one before. */
   readonly depth?: number;
+}
+
+/** State of a served task. The last four are final: such a task never changes again. */
+export type TaskState =
+  'submitted' | 'working' | 'input-required' | 'auth-required' | 'completed' | 'failed' | 'canceled' | 'rejected';
+
+/** What the head of a task says of its status, for lists; possibly older than the log. */
+export interface TaskHint {
+  readonly state: TaskState;
+  readonly atMs: EpochMs;
 }

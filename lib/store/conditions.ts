@@ -26,6 +26,7 @@ export const hasEnded: Condition = present('endedAtMs');
 export const hasNotEnded: Condition = absent('endedAtMs');
 /** Holds if the marker on the head was not computed from a newer commit. */
 export const markerNotNewerThan = (seq: number): Condition => absentOrAtMost('dueSeq', seq);
+export const taskHintNotAfter = (atMs: EpochMs): Condition => absentOrAtMost('taskStatusAtMs', atMs);
 export const notPublishedBeyond = (seq: number): Condition => absentOrAtMost('publishedSeq', seq);
 export const noBlockSince = (blocks: number): Condition => absentOrAtMost('blocks', blocks);
 

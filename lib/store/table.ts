@@ -1,5 +1,5 @@
 // The only table, reduced to what the protocol needs of it: conditional writes, transactions, a consistent partition
-// query and three sparse indexes. Conditions are data, written once in conditions.ts; each implementation only evaluates
+// query and four sparse indexes. Conditions are data, written once in conditions.ts; each implementation only evaluates
 // them.
 
 export type Scalar = string | number;
@@ -57,8 +57,8 @@ export type TransactResult =
 export const tableKey = { partition: 'pk', sort: 'sk' } as const;
 
 /**
- * The indexes are sparse: an item is in an index as long as it has both attributes. `tenant` lists what belongs to a
- * tenant.
+ * The indexes are sparse: an item is in an index as long as it has both attributes. `task` lists the
+ * served tasks of a caller by the time of their status, `tenant` what belongs to a tenant.
  */
 export const tableIndexes = {
   due: {
@@ -72,6 +72,12 @@ export const tableIndexes = {
     sort: 'listSort',
     sortType: 'string',
     projected: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+  },
+  task: {
+    partition: 'taskPartition',
+    sort: 'taskSort',
+    sortType: 'string',
+    projected: ['workflow', 'taskState', 'taskStatusAtMs', 'taskContext'],
   },
   tenant: {
     partition: 'tenantPartition',

@@ -1,6 +1,7 @@
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
 import { loadLimitedStart } from '../../lib/operations/requests/start-run.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
+import { loadTaskHint } from '../../lib/operations/turn/end-run.js';
 import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
@@ -39,6 +40,7 @@ await Promise.all([
   loadLostStart(),
   loadNextRun(),
   loadGeneration(),
+  loadTaskHint(),
   loadRareParts(),
 ]);
 

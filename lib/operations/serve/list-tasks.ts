@@ -1,17 +1,111 @@
+import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
+import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ListRequest, TaskPage } from '../../serve/tasks.js';
-import type { ServedTask } from '../../serve/task/served-task.js';
+import { contextDigest } from '../../store/items/indexes.js';
+import type { TaskRow } from '../../store/items/head.js';
 import type { Deps } from '../deps.js';
 import { readTask } from './read-task.js';
 
-/** Lists the tasks of the caller, newest status first. */
+/** Rows in one read of the index, and the most that a count reads. */
+const rowsPerRead = 100;
+const countedRowsMax = 1_000;
+
+/**
+ * Lists the tasks of the caller, newest status first. The rows of the index are hints, and each task is read before it
+ * is shown. A task whose status changes between two pages moves to the front, and is on no later page. `totalSize` counts
+ * hints, among the newest 1,000 tasks; it is counted for the first page, and later pages repeat it.
+ * @throws EngineError `INPUT_INVALID` for a page token that is not one of this list
+ */
 export async function listTasks(deps: Deps, request: ListRequest): Promise<TaskPage> {
-  const found: ServedTask[] = [];
-  for (const status of ['running', 'completed', 'failed', 'cancelled', 'terminated', 'continued'] as const)
-    for (const run of (await deps.store.lists.runs({ status, tenant: deps.caller?.tenant }, 100)).rows)
-      if (run.owner === deps.caller?.id) {
-        const task = await readTask(deps, run.runId).catch(() => undefined);
-        if (task !== undefined) found.push(task.fold.task);
-      }
-  found.sort((a, b) => b.status.atMs - a.status.atMs);
-  return { tasks: found.slice(0, request.pageSize), totalSize: found.length };
+  const filter = filterOf(deps, request);
+  const place = request.pageToken === undefined ? undefined : parseToken(request.pageToken, filter);
+  const totalSize = place?.totalSize ?? (await count(deps, request));
+  const tasks: ServedTask[] = [];
+  for await (const row of rowsOf(deps, request, place?.sort)) {
+    const task = await shown(deps, request, row);
+    if (task === undefined) continue;
+    tasks.push(task);
+    if (tasks.length < request.pageSize) continue;
+    const nextPageToken = formatToken({ filter, sort: row.sort, totalSize });
+    return { tasks: newestFirst(tasks), nextPageToken, totalSize };
+  }
+  return { tasks: newestFirst(tasks), totalSize: Math.max(totalSize, tasks.length) };
+}
+
+function newestFirst(tasks: readonly ServedTask[]): readonly ServedTask[] {
+  return tasks.toSorted((a, b) => b.status.atMs - a.status.atMs);
+}
+
+/** Yields the rows that may be in the list, newest first. */
+async function* rowsOf(deps: Deps, request: ListRequest, after?: string): AsyncGenerator<TaskRow> {
+  const servedTasks = await deps.store.servedTasks();
+  const caller = defined({ owner: deps.caller?.id, tenant: deps.caller?.tenant });
+  let below = after;
+  for (;;) {
+    const rows = await servedTasks.list(caller, rowsPerRead, below);
+    for (const row of rows) {
+      if (request.statusAfterMs !== undefined && row.atMs < request.statusAfterMs) return;
+      if (fits(request, row)) yield row;
+    }
+    if (rows.length < rowsPerRead) return;
+    below = rows.at(-1)?.sort;
+  }
+}
+
+/** Returns whether a row may be in the list: the state of a task that is not final may have changed since. */
+function fits({ skill, contextId, state }: ListRequest, row: TaskRow): boolean {
+  if (skill !== undefined && row.skill !== skill) return false;
+  if (contextId !== undefined && row.context !== contextDigest(contextId)) return false;
+  return state === undefined || row.state === state || !isFinal(row.state);
+}
+
+/** Reads the task of a row; undefined if it is gone, or not what is asked for. */
+async function shown(deps: Deps, request: ListRequest, { taskId }: TaskRow): Promise<ServedTask | undefined> {
+  const task = await readTask(deps, taskId).then(
+    ({ fold }) => fold.task,
+    (error: unknown) => {
+      if (error instanceof EngineError && error.code === 'TASK_NOT_FOUND') return undefined;
+      throw error;
+    },
+  );
+  if (task === undefined) return undefined;
+  const { state, statusAfterMs, contextId } = request;
+  if (state !== undefined && task.status.state !== state) return undefined;
+  if (contextId !== undefined && task.contextId !== contextId) return undefined;
+  return statusAfterMs === undefined || task.status.atMs >= statusAfterMs ? task : undefined;
+}
+
+async function count(deps: Deps, request: ListRequest): Promise<number> {
+  let total = 0;
+  let left = countedRowsMax;
+  for await (const row of rowsOf(deps, request)) {
+    if (request.state === undefined || row.state === request.state) total++;
+    if (--left === 0) break;
+  }
+  return total;
+}
+
+interface Place {
+  readonly sort: string;
+  readonly totalSize: number;
+}
+
+/** Returns what a token must have been made for: it goes on with the same list only. */
+function filterOf({ digest, caller }: Deps, { skill, contextId, state, statusAfterMs }: ListRequest): string {
+  const sought = [caller?.tenant, caller?.id, skill, contextId, state, statusAfterMs].map((one) => one ?? null);
+  return digest(JSON.stringify(sought)).slice(0, 16);
+}
+
+function formatToken({ filter, sort, totalSize }: Place & { readonly filter: string }): string {
+  return Buffer.from([filter, String(totalSize), sort].join(' ')).toString('base64url');
+}
+
+const tokenText = /^([0-9a-f]{16}) ([0-9]{1,9}) ([0-9]{15}#[0-9a-f]{1,64})$/;
+
+function parseToken(token: string, filter: string): Place {
+  const [, of, totalSize, sort] = tokenText.exec(Buffer.from(token, 'base64url').toString()) ?? [];
+  if (of !== filter || sort === undefined)
+    throw new EngineError('INPUT_INVALID', 'the page token does not belong to this list');
+  return { sort, totalSize: Number(totalSize) };
 }

@@ -50,7 +50,7 @@ export async function startTask(deps: Deps, start: TaskStart): Promise<RunId> {
     ...defined({ input, sentDigest, timeoutMs, traceparent }),
     ...defined({ concurrencyKey: start.isQueued ? contextLane(deps, contextId) : undefined }),
   });
-  const admitted = await admitStart(deps, { ...head, task });
+  const admitted = await admitStart(deps, { ...head, task, taskHint: { state: 'submitted', atMs: head.createdAtMs } });
   const found = await createRun(deps, admitted.head, { liveMax: admitted.liveMax });
   if (found === 'full') return refuseStart(admitted);
   if (found !== undefined) return sameStart(found, sentDigest).runId;

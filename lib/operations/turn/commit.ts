@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import type { HistoryEvent, RunOutcome } from '../../history/event.js';
 import { lifecycleEventsOf } from '../../history/lifecycle-event.js';
 import { isStoreFailure } from '../persist.js';
-import { afterEnd, finishRun } from './end-run.js';
+import { afterEnd, finishRun, taskEnd } from './end-run.js';
 import { noteCommitted } from './note-committed.js';
 import { cancelled } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
@@ -62,6 +62,7 @@ export async function commitEnd(
     seen: { status: 'running', inboxCount },
     // Another marker that stays brings the run back just as well, which saves a write.
     ...defined({ markAtMs: run.hasStandingMarker() ? undefined : atMs }),
+    taskHint: await taskEnd(run.head, outcome, atMs),
   } as const;
   if (!(await decide(pass, () => deps.store.log.commitEnd(run.head, commit, end), events))) return false;
   noteCommitted(deps, run.head, commit, pass.options.trace);

@@ -1,8 +1,10 @@
 import { lazy } from '../../base/lazy.js';
 import type { RunId } from '../../base/ids.js';
+import type { EpochMs } from '../../base/time.js';
 import { childOutcome } from '../../decide/child-outcome.js';
 import type { RunOutcome } from '../../history/event.js';
 import type { RunHead, RunRecords, TokenRecord } from '../../history/records.js';
+import type { TaskHint } from '../../history/task-content.js';
 import { foldHistory } from '../../history/run-state.js';
 import type { Deps } from '../deps.js';
 import { newSettlement, settleInTime } from '../settle-in-time.js';
@@ -15,6 +17,9 @@ import { tellNextInLane } from './tell-next-in-lane.js';
 
 /** Loads what a run that continues as a new one needs; few runs do. */
 export const loadNextRun = lazy(() => import('./next-run.js'));
+
+/** Loads what the heads of served tasks say of their status. */
+export const loadTaskHint = lazy(() => import('../serve/task-hint.js'));
 
 const closeAttempts = 8;
 
@@ -65,6 +70,12 @@ async function closeWaits(
   );
 }
 
+/** Returns the status with which a run ends its task; undefined if it has none, or goes on with it. */
+export async function taskEnd(head: RunHead, outcome: RunOutcome, atMs: EpochMs): Promise<TaskHint | undefined> {
+  if (head.task === undefined || outcome.status === 'continued') return undefined;
+  return (await loadTaskHint()).endOf(outcome, atMs);
+}
+
 async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, seq: number): Promise<boolean> {
   const atMs = deps.clock.nowMs();
   const events = [{ type: 'RunEnded', atMs, status: outcome.status }] as const;
@@ -73,7 +84,13 @@ async function commitEnd(deps: Deps, records: RunRecords, outcome: RunOutcome, s
     records.head,
     commit,
     // The closed waits have markers of their own, but this turn has not read them back.
-    { outcome, endedAtMs: atMs, seen: { status: 'ending' }, markAtMs: atMs },
+    {
+      outcome,
+      endedAtMs: atMs,
+      seen: { status: 'ending' },
+      markAtMs: atMs,
+      taskHint: await taskEnd(records.head, outcome, atMs),
+    },
   );
   if (committed) noteCommitted(deps, records.head, commit);
   return committed;
@@ -100,6 +117,8 @@ export async function afterEnd(
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const { head } = records;
+  if (state.ending.status !== 'continued' && head.task?.firstRunId !== undefined && head.taskHint !== undefined)
+    await (await loadTaskHint()).noteOnFirst(deps, head, head.taskHint);
   if (head.lane !== undefined) await tellNextInLane(deps, runId);
   const unpublished = unpublishedOf(deps, records);
   const outbox = unpublished === undefined ? undefined : new Outbox(deps, unpublished, limits);

@@ -1,9 +1,11 @@
+import { defined } from '../../base/defined.js';
 import { delayedMessageMaxMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
 import type { InboxRecord, TokenRecord } from '../../history/records.js';
 import type { Execution } from '../../replay/execution.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { wakeForRest, wakeRun, wakeRunAt } from '../wake.js';
+import { loadTaskHint } from './end-run.js';
 import { releaseInbox, releaseTokens } from './release-markers.js';
 import { dueSince } from './outbox.js';
 import type { PassContext } from './pass-context.js';
@@ -25,8 +27,14 @@ export async function restQuietly(pass: PassContext): Promise<void> {
   const isNew = run.head.dueAtMs !== marker.dueAtMs || marker.publishedSeq !== undefined;
   // Re-stamp a marker that stays with the current seq; otherwise a stale owner could remove it.
   const isOlder = marker.dueAtMs !== undefined && run.head.dueSeq < run.state.seq;
-  if (isNew || isOlder || blocked !== undefined || failedTurns !== undefined) {
-    const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });
+  const task = run.head.task === undefined ? undefined : await (await loadTaskHint()).hintAtRest(deps, run);
+  if (isNew || isOlder || task !== undefined || blocked !== undefined || failedTurns !== undefined) {
+    const isSet = await deps.store.headMarkers.set(runId, {
+      seq: run.state.seq,
+      blocks,
+      ...marker,
+      ...defined({ task }),
+    });
     if (!isSet) await wakeRun(deps, runId);
   }
   if (dueAtMs !== undefined && dueAtMs - deps.clock.nowMs() <= delayedMessageMaxMs)

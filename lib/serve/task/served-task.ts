@@ -2,13 +2,9 @@
 
 import type { JsonObject } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
-import type { Artifact, TaskMessage } from '../../history/task-content.js';
+import type { Artifact, TaskMessage, TaskState } from '../../history/task-content.js';
 
 export type * from '../../history/task-content.js';
-
-/** State of a served task. The last four are final: such a task never changes again. */
-export type TaskState =
-  'submitted' | 'working' | 'input-required' | 'auth-required' | 'completed' | 'failed' | 'canceled' | 'rejected';
 
 export interface TaskStatus {
   readonly state: TaskState;

@@ -9,11 +9,24 @@ import type {
   RunStatus,
   RunSummary,
 } from '../../history/records.js';
-import type { TaskOfRun } from '../../history/task-content.js';
+import type { TaskHint, TaskOfRun, TaskState } from '../../history/task-content.js';
 import type { Item } from '../table.js';
-import { count, fields, flag, group, json, named, number, optional, payload, text, word } from './fields.js';
+import {
+  type Attributes,
+  count,
+  fields,
+  flag,
+  group,
+  json,
+  named,
+  number,
+  optional,
+  payload,
+  text,
+  word,
+} from './fields.js';
 import { formatAttribute, headWithConditions, headWithCount, limitedHead, servedHead } from './format.js';
-import { marker, ownerInListing, runListing } from './indexes.js';
+import { type ListedTask, marker, ownerInListing, runListing, taskContext, taskListing } from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
 const parent = fields<ParentWait>({
@@ -38,6 +51,11 @@ const failedTurns = fields<FailedTurns>({
   count: named('failedTurns', number),
   cause: named('failedTurnCause', text),
   atMs: named('failedTurnAtMs', number),
+});
+
+const taskHint = fields<TaskHint>({
+  state: named('taskState', word<TaskState>()),
+  atMs: named('taskStatusAtMs', number),
 });
 
 export const headFields = fields<Omit<RunHead, 'runId'>>({
@@ -67,6 +85,7 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   tenant: optional(text),
   counted: flag,
   task: optional(payload<TaskOfRun>()),
+  taskHint: optional(group(taskHint)),
   inboxCount: number,
   dueSeq: number,
   blocks: count,
@@ -85,6 +104,8 @@ export function headItem(head: RunHead, writerId: string): Item {
     ...formatOf(head),
     ...marker(runId, head.dueAtMs),
     ...runListing(head, head.status),
+    ...taskContext(head),
+    ...taskListing(head, head.taskHint),
   };
 }
 
@@ -94,6 +115,28 @@ function formatOf({ afterRunId, inputError, counted, lane, debounce, task }: Run
   if (task !== undefined) return { [formatAttribute]: servedHead };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
+}
+
+/** Returns the attributes of the head of a served run that change with the status of its task; none without a hint. */
+export function hintAttributes(run: ListedTask, hint: TaskHint | undefined): Attributes {
+  return hint === undefined ? {} : { ...headFields.write({ taskHint: hint }), ...taskListing(run, hint) };
+}
+
+/** Reads a row of the list of tasks. */
+export const toTaskRow = (item: Item): TaskRow => ({
+  taskId: runIdOf(item),
+  skill: text.read(item, 'workflow'),
+  context: text.read(item, 'taskContext'),
+  sort: text.read(item, 'taskSort'),
+  ...taskHint.read(item),
+});
+
+/** A task in the list of those of a caller. `context` is the digest of its context id. */
+export interface TaskRow extends TaskHint {
+  readonly taskId: string;
+  readonly skill: string;
+  readonly context: string;
+  readonly sort: string;
 }
 
 /** Returns how often a run was blocked. */

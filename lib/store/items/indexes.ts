@@ -1,9 +1,11 @@
-// The attributes that put an item into one of the two sparse indexes.
+// The attributes that put an item into one of the sparse indexes.
 
+import { createHash } from 'node:crypto';
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import { defined } from '../../base/defined.js';
 import type { NamedKey } from '../../history/named-key.js';
+import type { TaskHint } from '../../history/task-content.js';
 import type { RunHead, RunPosition, RunStatus, TokenRecord } from '../../history/records.js';
 import type { Item } from '../table.js';
 import type { Attributes } from './fields.js';
@@ -33,6 +35,25 @@ export function ownerInListing({ listSort: sort }: Item): Pick<RunHead, 'owner' 
     ? {}
     : { ...defined({ tenant: tenant === '' ? undefined : tenant }), owner: owner.join('#') };
 }
+
+/** A run for the list of tasks. */
+export type ListedTask = Pick<RunHead, 'runId' | 'owner' | 'tenant' | 'task'>;
+
+/** Attributes of the list of tasks of a caller; none for a run that is not the first of a task. */
+export const taskListing = ({ runId, task, ...caller }: ListedTask, hint: TaskHint | undefined): Attributes =>
+  task === undefined || task.firstRunId !== undefined || hint === undefined
+    ? {}
+    : { taskPartition: taskPartition(caller), taskSort: listSort(runId, hint.atMs) };
+
+/** Attribute by which tasks of one context are found in the list; none for a run that is not listed there. */
+export const taskContext = ({ task }: Pick<RunHead, 'task'>): Attributes =>
+  task === undefined || task.firstRunId !== undefined ? {} : { taskContext: contextDigest(task.contextId) };
+
+/** Returns the partition of the tasks of a caller. */
+export const taskPartition = ({ owner, tenant }: Pick<RunHead, 'owner' | 'tenant'>): string =>
+  shortDigest(JSON.stringify([tenant ?? null, owner ?? null]));
+export const contextDigest = (contextId: string): string => shortDigest(contextId);
+const shortDigest = (of: string): string => createHash('sha256').update(of).digest('hex').slice(0, 32);
 
 /** Attribute of the list of what a tenant has in a list; none without a tenant. */
 const tenantListing = (tenant: string | undefined, partition: string): Attributes =>
@@ -67,9 +88,13 @@ export const listAttributes = ['listPartition', 'listSort', 'tenantPartition'] a
 /** Pads times to a fixed number of digits, so that they sort as text. */
 const listSort = (id: string, atMs: EpochMs): string => `${String(atMs).padStart(15, '0')}#${id}`;
 
-/** Returns an inclusive upper bound for all runs after this one, without itself: the text just below its own. */
+/** Returns an inclusive upper bound for all runs after this one, without itself. */
 export function listSortBelow({ runId, createdAtMs }: RunPosition): string {
-  const sort = listSort(runId, createdAtMs);
+  return textBelow(listSort(runId, createdAtMs));
+}
+
+/** Returns an inclusive upper bound for all sort keys below this one: the text just below it. */
+export function textBelow(sort: string): string {
   const last = sort.length - 1;
   return `${sort.slice(0, last)}${String.fromCharCode(sort.charCodeAt(last) - 1)}~`;
 }

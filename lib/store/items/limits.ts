@@ -76,6 +76,12 @@ export const itemLimits = {
     tenantPartition: text(128),
     counted: number,
     task: payload(8 * KiB),
+    taskPartition: word,
+    /** Time and id. */
+    taskSort: text(64),
+    taskState: word,
+    taskStatusAtMs: number,
+    taskContext: word,
     inboxCount: number,
     dueSeq: number,
     blocks: number,

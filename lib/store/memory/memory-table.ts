@@ -37,6 +37,7 @@ export class MemoryTable implements Table {
   readonly #indexes: Readonly<Record<IndexName, Map<string, SortedList<IndexRow>>>> = {
     due: new Map(),
     list: new Map(),
+    task: new Map(),
     tenant: new Map(),
   };
   readonly #onApplied: (items: readonly Item[]) => void;

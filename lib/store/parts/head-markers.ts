@@ -3,8 +3,10 @@ import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { FailedTurns } from '../../history/records.js';
 import { dueStill, hasEnded, itemExists, markerNotNewerThan, noBlockSince, notPublishedBeyond } from '../conditions.js';
-import { blocksOf, headFields, failureAttributes } from '../items/head.js';
-import { marker, markerAttributes } from '../items/indexes.js';
+import type { TaskHint } from '../../history/task-content.js';
+import type { Attributes } from '../items/fields.js';
+import { blocksOf, headFields, failureAttributes, hintAttributes } from '../items/head.js';
+import { type ListedTask, marker, markerAttributes } from '../items/indexes.js';
 import { headKey } from '../items/keys.js';
 import type { Table, Update, WriteResult } from '../table.js';
 import { clearMarker } from './clear-marker.js';
@@ -16,6 +18,14 @@ interface HeadMarker {
   /** Last commit whose lifecycle events have been published, if any. */
   readonly publishedSeq?: number | undefined;
 }
+
+/** A served run whose task has changed since its head said so. */
+export interface RestingTask {
+  readonly head: ListedTask;
+  readonly hint: TaskHint;
+}
+const taskAttributes = (task: RestingTask | undefined): Attributes =>
+  task === undefined ? {} : hintAttributes(task.head, task.hint);
 
 /** When the head of a run must next be looked at, what holds the run up, and how far it has been published. */
 export class HeadMarkers {
@@ -32,10 +42,10 @@ export class HeadMarkers {
    */
   async set(
     runId: RunId,
-    { seq, dueAtMs, blocks, publishedSeq }: HeadMarker & { readonly blocks: number },
+    { seq, dueAtMs, blocks, publishedSeq, task }: HeadMarker & { readonly blocks: number; readonly task?: RestingTask },
   ): Promise<boolean> {
     const result = await this.#update(runId, {
-      set: { ...headFields.write({ dueSeq: seq, publishedSeq }), ...marker(runId, dueAtMs) },
+      set: { ...headFields.write({ dueSeq: seq, publishedSeq }), ...marker(runId, dueAtMs), ...taskAttributes(task) },
       remove: [...failureAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });

@@ -2,9 +2,10 @@ import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { RunOutcome } from '../../history/event.js';
 import type { RunHead } from '../../history/records.js';
+import type { TaskHint } from '../../history/task-content.js';
 import { inboxCountIs, itemAbsent, itemExists, statusIs } from '../conditions.js';
 import { commitItem, type NewCommit } from '../items/commit.js';
-import { headFields, failureAttributes } from '../items/head.js';
+import { headFields, failureAttributes, hintAttributes } from '../items/head.js';
 import { type ListedRun, marker, runListing } from '../items/indexes.js';
 import { commitPrefix, headKey, partitionOf } from '../items/keys.js';
 import type { Item, Table, Update } from '../table.js';
@@ -43,13 +44,15 @@ export class Log {
    * the end effects are done; leave it out only if another marker of the run is set.
    */
   async commitEnd(
-    run: ListedRun & Pick<RunHead, 'counted'>,
+    run: ListedRun & Pick<RunHead, 'counted' | 'task'>,
     commit: NewCommit,
     end: {
       readonly outcome: RunOutcome;
       readonly endedAtMs: EpochMs;
       readonly seen: HeadAsSeen;
       readonly markAtMs?: EpochMs;
+      /** Status with which a served task ends. */
+      readonly taskHint?: TaskHint | undefined;
     },
   ): Promise<boolean> {
     const { outcome, endedAtMs, seen } = end;
@@ -63,6 +66,7 @@ export class Log {
         }),
         ...runListing(run, outcome.status),
         ...marker(run.runId, end.markAtMs),
+        ...hintAttributes(run, end.taskHint),
       },
       remove: failureAttributes,
       conditions: [

@@ -1,8 +1,11 @@
 import type { WaitId } from '../../base/ids.js';
-import type { InboxRecord, Settlement } from '../../history/records.js';
-import { itemAbsent, itemExists, notOverdue, notSettled, statusIs } from '../conditions.js';
+import { defined } from '../../base/defined.js';
+import type { TaskHint } from '../../history/task-content.js';
+import type { InboxRecord, RunHead, Settlement } from '../../history/records.js';
+import { itemAbsent, itemExists, notOverdue, notSettled, statusIs, taskHintNotAfter } from '../conditions.js';
 import { inboxItem } from '../items/inbox.js';
-import { listAttributes, marker } from '../items/indexes.js';
+import { hintAttributes, toTaskRow, type TaskRow } from '../items/head.js';
+import { type ListedTask, listAttributes, marker, taskPartition, textBelow } from '../items/indexes.js';
 import { headKey, tokenKey } from '../items/keys.js';
 import { tokenFields } from '../items/token.js';
 import type { Table } from '../table.js';
@@ -16,6 +19,27 @@ export class ServedTasks {
 
   constructor(table: Table) {
     this.#table = table;
+  }
+
+  /**
+   * Stores on the first head of a continued task what a later run says of its status, unless something newer is there.
+   */
+  async setHint(first: ListedTask, hint: TaskHint): Promise<void> {
+    await this.#table.write({
+      kind: 'update',
+      key: headKey(first.runId),
+      set: hintAttributes(first, hint),
+      conditions: [itemExists, taskHintNotAfter(hint.atMs)],
+    });
+  }
+
+  /** Lists the tasks of a caller by their hints, newest first; `below`: those after this sort key. */
+  async list(caller: Pick<RunHead, 'owner' | 'tenant'>, limit: number, below?: string): Promise<readonly TaskRow[]> {
+    const { items } = await this.#table.queryIndex({
+      ...{ index: 'task', partition: taskPartition(caller), order: 'descending', limit },
+      ...defined({ until: below === undefined ? undefined : textBelow(below) }),
+    });
+    return items.map(toTaskRow);
   }
 
   /**
