@@ -9,6 +9,7 @@ import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
 import { noteCommitted } from './note-committed.js';
+import { owePushes } from './owe-pushes.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
 import { tellNextInLane } from './tell-next-in-lane.js';
@@ -100,6 +101,7 @@ export async function afterEnd(
   } else if (records.head.parent !== undefined) await settleParent(deps, records.head, state.ending);
 
   const { head } = records;
+  await owePushes(deps, head);
   if (head.lane !== undefined) await tellNextInLane(deps, runId);
   const unpublished = unpublishedOf(deps, records);
   const outbox = unpublished === undefined ? undefined : new Outbox(deps, unpublished, limits);
