@@ -16,6 +16,7 @@ import type { Tasks } from '../../../lib/serve/tasks.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import { SealedTable } from '../../../lib/store/sealed-table.js';
+import type { Table } from '../../../lib/store/table.js';
 
 const ann: Caller = { id: 'ann', roles: ['call'] };
 const bob: Caller = { id: 'bob', roles: ['call'] };
@@ -34,15 +35,16 @@ class Served {
   readonly taken: Push[] = [];
   answers: Answers = () => status(200);
   writes = 0;
-  crashAt = Infinity;
+  /** Reads and writes of push configs. */
+  accesses = 0;
+  /** The access at which the process dies: before it, or after it. */
+  deathAt = Infinity;
+  diesAfter = true;
 
   constructor(run: (ctx: WorkflowContext, input: unknown) => Promise<unknown>) {
     this.app = createTestApp(defineApp({ workflows: [defineWorkflow({ name: 'flow', run })] }));
     const { deps } = this.app as unknown as { readonly deps: Deps };
     this.deps = deps;
-    const onApplied = (): void => {
-      if (++this.writes === this.crashAt) throw new EngineError('STORE_RESULT_UNKNOWN', 'it died');
-    };
     const pushSender: PushSender = {
       allows: async (asked) => asked.startsWith('https://'),
       send: async (push) => {
@@ -53,7 +55,25 @@ class Served {
         return answer;
       },
     };
-    Object.assign(deps, { pushSender, store: new RunStore(new SealedTable(new MemoryTable({ onApplied }))) });
+    Object.assign(deps, { pushSender, store: new RunStore(new SealedTable(this.#mortalTable())) });
+  }
+
+  #mortalTable(): Table {
+    const table = new MemoryTable({ onApplied: () => (this.writes += 1) });
+    const access = async <Result>(place: string, ask: () => Promise<Result>): Promise<Result> => {
+      const dies = place.startsWith('p#') && ++this.accesses === this.deathAt;
+      if (dies && !this.diesAfter) throw new EngineError('STORE_UNAVAILABLE', 'it died');
+      const result = await ask();
+      if (dies) throw new EngineError('STORE_RESULT_UNKNOWN', 'it died');
+      return result;
+    };
+    return {
+      write: (write) => access(write.kind === 'put' ? write.item.sk : write.key.sk, () => table.write(write)),
+      transact: (writes) => table.transact(writes),
+      get: (key, attributes) => access(key.sk, () => table.get(key, attributes)),
+      queryPartition: (pk, prefix, ...more) => access(prefix ?? '', () => table.queryPartition(pk, prefix, ...more)),
+      queryIndex: (query) => table.queryIndex(query),
+    };
   }
 
   tasks(caller = ann): Tasks {
@@ -308,23 +328,53 @@ describe('news of a task', () => {
     expect(served.news.slice(5)).toEqual(allNews.slice(1));
   });
 
-  it('are all sent, in order, whatever write the process dies after', async () => {
+  it.each([
+    ['before', false],
+    ['after', true],
+  ])('are all sent, in order, if the process dies %s any access to the config', async (_, diesAfter) => {
     const whole = new Served(threeStates);
     await whole.start({ id: 'one' });
-    const setUp = whole.writes;
+    const setUp = whole.accesses;
     await whole.pass({ hours: 2 });
-    for (let crashAt = setUp + 1; crashAt <= whole.writes; crashAt++) {
+    for (let deathAt = setUp + 1; deathAt <= whole.accesses; deathAt++) {
       const served = new Served(threeStates);
       await served.start({ id: 'one' });
-      served.crashAt = crashAt;
+      Object.assign(served, { deathAt, diesAfter });
       await served.pass({ hours: 2 });
       await served.pass({ hours: 1 });
       // One push may come twice: its process died before it could say that it was taken.
-      expect([...new Set(served.news)], `died after write ${crashAt}`).toEqual(allNews);
+      expect([...new Set(served.news)], `died at access ${deathAt}`).toEqual(allNews);
       expect(served.news.length).toBeLessThanOrEqual(allNews.length + 1);
+      expect(served.news).toEqual(served.news.toSorted());
       expect(await due(served)).toEqual([]);
     }
+    expect(whole.accesses - setUp).toBeGreaterThan(10);
   });
+
+  it('are owed by a turn whose process died before it said so', async () => {
+    const served = new Served(async (ctx) => {
+      await ctx.sleep({ minutes: 10 });
+      ctx.progress('late');
+      await ctx.sleep({ days: 1 });
+    });
+    await served.start({ id: 'one' });
+    await served.pass({ minutes: 5 });
+    // The next access is that of the turn which commits the progress.
+    Object.assign(served, { deathAt: served.accesses + 1, diesAfter: false });
+    await served.pass({ hours: 1 });
+    expect(served.news).toEqual(['2 working', '3 working']);
+  });
+
+  it('of ten thousand events come once each, in order', async () => {
+    const served = new Served(async (ctx) => {
+      for (let at = 0; at < 9_999; at++) ctx.progress(`${at}`);
+      await ctx.sleep({ minutes: 1 });
+    });
+    await served.start({});
+    await served.pass({ hours: 1 });
+    const generations = served.news.map((one) => Number(one.split(' ')[0]));
+    expect(generations).toEqual(Array.from({ length: 10_001 }, (_, at) => at + 2));
+  }, 120_000);
 });
 
 describe('a push config', () => {
