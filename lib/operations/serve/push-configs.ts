@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import { canonicalJson, type JsonObject } from '../../base/json.js';
+import { canonicalJson } from '../../base/json.js';
 import { nameProblem } from '../../base/name.js';
 import type { PushConfigRecord, PushReceiver } from '../../history/push-config.js';
 import type { NewPushConfig, PushConfig, PushConfigPage, PushConfigs } from '../../serve/push-configs.js';
@@ -50,7 +50,7 @@ export async function checkPushConfig(deps: Deps, config: NewPushConfig): Promis
     if (secret !== undefined && !isHeaderValue(secret))
       throw invalid(`its ${name} must be printable ASCII, at most ${secretMaxBytes} characters`);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed === undefined || parsed.username !== '' || parsed.password !== '')
+  if (parsed?.username !== '' || parsed.password !== '')
     throw invalid('its url must be a URL without a user name');
   if ((await deps.pushSender?.allows(url)) !== true) throw invalid('its url must be https, at a public address');
 }
@@ -123,7 +123,7 @@ function shown({ configId: id, wire, receiver: { url, authentication } }: PushCo
 }
 
 function sameJson(a: PushReceiver, b: PushReceiver): boolean {
-  return canonicalJson({ ...a } as JsonObject) === canonicalJson({ ...b } as JsonObject);
+  return canonicalJson({ ...a }) === canonicalJson({ ...b });
 }
 
 function isHeaderValue(text: string): boolean {

@@ -1,6 +1,6 @@
 import type { RunRecords } from '../../history/records.js';
 import type { EpochMs } from '../../base/time.js';
-import { TaskFold, type ServedHead } from '../../serve/task/fold-task.js';
+import { TaskFold } from '../../serve/task/fold-task.js';
 import type { ServedTask, TaskEvent, TaskStatus } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
 import { messagesOf } from './read-task.js';
@@ -49,7 +49,7 @@ export async function* newsAfter(
     }
     const { nextRunId } = fold;
     const next: RunRecords | undefined = nextRunId === undefined ? undefined : await deps.store.runs.read(nextRunId);
-    if (next !== undefined) fold.continueWith(next.head as ServedHead & typeof next.head);
+    if (next !== undefined) fold.continueWith(next.head);
     records = next;
   }
   return fold.generation;
