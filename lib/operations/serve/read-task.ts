@@ -29,7 +29,7 @@ export async function readTask(deps: Deps, taskId: string): Promise<ReadTask> {
     // The next run is the last thing that a run creates: until then the task is as it was.
     if (next === undefined) return { fold, head: records.head, past };
     fold.continueWith(next.head);
-    records = next;
+    records = next as typeof first;
   }
 }
 

@@ -1,6 +1,6 @@
 import { EngineError } from '../../base/errors.js';
 import type { EpochMs } from '../../base/time.js';
-import type { TaskFold } from '../../serve/task/fold-task.js';
+import { TaskFold } from '../../serve/task/fold-task.js';
 import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
 import { messagesOf, readTask, type ReadTask } from './read-task.js';

@@ -365,6 +365,45 @@ describe('news of a task', () => {
     expect(served.news).toEqual(['2 working', '3 working']);
   });
 
+  it('that a turn committed before their config was put are pushed without a message', async () => {
+    const served = new Served(threeStates);
+    const taskId = await served.start();
+    await served.pass({ minutes: 5 });
+    const config = { taskId, configId: 'one', createdAtMs: 0, wire: '1.0', receiver: { url } } as const;
+    const counts = { cursor: 2, owed: 0, failures: 0, refusals: 0 };
+    const store = await served.deps.store.pushConfigs();
+    await store.put({ ...config, ...counts, dueAtMs: served.deps.clock.nowMs() });
+    await served.pass({ minutes: 2 });
+    expect(served.news).toEqual(['3 working']);
+  });
+
+  it('that are owed while the last one is sent come too', async () => {
+    const served = new Served(async (ctx) => {
+      await ctx.signal('go');
+      ctx.progress('gone');
+      await ctx.sleep({ days: 3 });
+    });
+    const taskId = await served.start({ id: 'one' });
+    const store = await served.deps.store.pushConfigs();
+    let isOwed = false;
+    // The turn commits and notes what it owes between the last read of a sender and its end.
+    const rest = store.rest.bind(store);
+    Object.assign(store, {
+      rest: async (...given: Parameters<typeof rest>) => {
+        if (!isOwed) {
+          isOwed = true;
+          await served.app.signal(taskId, 'go');
+          const { runTurn } = await import('../../../lib/operations/turn/run-turn.js');
+          const { warmRuns: _, ...cold } = served.deps;
+          await runTurn(cold, { runId: taskId }, { remainingMs: () => 600_000 });
+        }
+        return rest(...given);
+      },
+    });
+    await served.pass({ hours: 1 });
+    expect(served.news).toEqual(['2 working', '3 working']);
+  });
+
   it('of ten thousand events come once each, in order', async () => {
     const served = new Served(async (ctx) => {
       for (let at = 0; at < 9_999; at++) ctx.progress(`${at}`);
