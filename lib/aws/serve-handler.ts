@@ -52,7 +52,13 @@ function createRoutes(deps: Deps, options: ServeOptions) {
   const { serve } = deps.app;
   if (serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
   const routes = createA2aRoutes({
-    ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log, pushes: deps.pushSender !== undefined },
+    ...{
+      serve,
+      workflows: deps.app.workflows,
+      clock: deps.clock,
+      log: deps.log,
+      pushes: deps.pushSender !== undefined,
+    },
     jwks: () => publicKeys(deps.tokens.signingSeeds()),
     admit: async (request, arrival) => admit(deps, { serve, request, arrival: arrival as Arrival }, options),
   });

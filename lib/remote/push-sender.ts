@@ -7,8 +7,7 @@ export interface Push {
 
 /** What became of a push. `failed`: no answer came, or our own rules forbid the address as it is now. */
 export type PushAnswer =
-  | { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs?: number }
-  | { readonly kind: 'failed' };
+  { readonly kind: 'answered'; readonly status: number; readonly retryAfterMs?: number } | { readonly kind: 'failed' };
 
 /** Sends news of served tasks to where their callers want them. Follows no redirects. */
 export interface PushSender {

@@ -50,8 +50,7 @@ export async function checkPushConfig(deps: Deps, config: NewPushConfig): Promis
     if (secret !== undefined && !isHeaderValue(secret))
       throw invalid(`its ${name} must be printable ASCII, at most ${secretMaxBytes} characters`);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.username !== '' || parsed.password !== '')
-    throw invalid('its url must be a URL without a user name');
+  if (parsed?.username !== '' || parsed.password !== '') throw invalid('its url must be a URL without a user name');
   if ((await deps.pushSender?.allows(url)) !== true) throw invalid('its url must be https, at a public address');
 }
 

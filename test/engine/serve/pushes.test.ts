@@ -312,15 +312,13 @@ describe('news of a task', () => {
       ...{ taskId, configId: 'two', createdAtMs: clock.nowMs(), wire: '1.0', cursor: 2, owed: 7 },
       ...{ failures: 0, refusals: 0, receiver: { url }, dueAtMs: clock.nowMs() },
     });
-    // It freezes while it reads the task.
+    // It freezes while it signs the push.
     const frozen: Deps = {
       ...served.deps,
-      store: new Proxy(served.deps.store, {
-        get: (target, name) => {
-          if (name === 'runs') clock.moveTo(clock.nowMs() + 55_000);
-          return Reflect.get(target, name, target) as unknown;
-        },
-      }),
+      get tokens() {
+        clock.moveTo(clock.nowMs() + 55_000);
+        return served.deps.tokens;
+      },
     };
     await deliverPushes(frozen, { kind: 'push', runId: taskId, configId: 'two' });
     expect(served.sent).toHaveLength(sentBefore);
