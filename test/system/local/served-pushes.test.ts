@@ -9,13 +9,15 @@ import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { eventually } from '../../support/eventually.js';
 import { closeAll, serve } from '../../unit/remote/loopback.js';
 
+type Reply = Readonly<Record<string, unknown>>;
+
 let engine: LocalEngine | undefined;
 afterEach(async () => {
   await engine?.stop();
   await closeAll();
 });
 
-async function servedFlow(): Promise<(method: string, params: unknown) => Promise<Record<string, never>>> {
+async function servedFlow(): Promise<(method: string, params: unknown) => Promise<Reply>> {
   const flow = defineWorkflow({
     name: 'flow',
     run: async (ctx) => {
@@ -40,7 +42,7 @@ async function servedFlow(): Promise<(method: string, params: unknown) => Promis
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     });
-    return (await response.json()) as Record<string, never>;
+    return (await response.json()) as Reply;
   };
 }
 
@@ -55,7 +57,7 @@ it('news of a task in local mode reach the receiver that its message names, sign
   const taskPushNotificationConfig = { url: receiver.url, token: 't0' };
   const answer = await call('SendMessage', message({ returnImmediately: true, taskPushNotificationConfig }));
   const { id: taskId } = (answer['result'] as { task: { id: string } }).task;
-  await eventually(() => {
+  await eventually(async () => {
     const states = receiver.received.flatMap(({ text }) => /"TASK_STATE_(\w+)"/.exec(text)?.[1] ?? []);
     expect(states).toEqual(['WORKING', 'WORKING', 'COMPLETED']);
   });
@@ -74,6 +76,6 @@ it('a message with an address that may not be pushed to starts no task', async (
   const taskPushNotificationConfig = { url: 'https://10.0.0.1/' };
   const answer = await call('SendMessage', message({ taskPushNotificationConfig }));
   expect(answer['error']).toMatchObject({ code: -32602 });
-  const { result } = (await call('ListTasks', {})) as unknown as { readonly result: { readonly tasks: unknown[] } };
+  const { result } = (await call('ListTasks', {})) as { readonly result: { readonly tasks: unknown[] } };
   expect(result.tasks).toEqual([]);
 });
