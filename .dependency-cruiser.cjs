@@ -36,6 +36,7 @@ const mayImport = {
   'lib/remote/http': ['lib/base'],
   'lib/remote/rpc': ['lib/base', 'lib/remote', 'lib/remote/http'],
   'lib/remote/auth': ['lib/base', 'lib/remote/http', 'lib/remote/rpc', 'lib/secrets', 'lib/workflow'],
+  'lib/remote/push': ['lib/base', 'lib/remote', 'lib/remote/http'],
   'lib/remote/people': ['lib/base', 'lib/workflow', 'lib/remote', 'lib/remote/auth', 'lib/remote/http'],
   'lib/remote/endpoint': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/secrets'],
@@ -57,14 +58,15 @@ const mayImport = {
   'lib/operations': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/replay/**', 'lib/decide', 'lib/tokens/token-keys'],
     ...['lib/store/run-store', 'lib/queue/queue', 'lib/bus/event-bus', 'lib/remote/messenger', 'lib/remote/transport'],
+    'lib/remote/push-sender',
   ],
   ...useCases('people', [], ['lib/remote/messenger']),
   ...useCases('remote-task', ['people']),
   ...useCases('requests', [], ['lib/inbound']),
   ...useCases('steps', []),
-  ...useCases('sweep', ['remote-task']),
+  ...useCases('sweep', ['remote-task', 'serve']),
   ...useCases('schedules', ['requests']),
-  ...useCases('serve', ['requests'], ['lib/serve/**']),
+  ...useCases('serve', ['requests'], ['lib/serve/**', 'lib/remote/push-sender']),
   ...useCases('turn', ['remote-task', 'requests', 'steps', 'serve']),
   ...useCases('views', []),
 

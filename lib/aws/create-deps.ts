@@ -5,6 +5,7 @@ import { WarmRuns } from '../operations/warm-runs.js';
 import { lazySqsQueues } from '../queue/lazy-queues.js';
 import { lazyKeySets } from '../remote/auth/lazy-key-sets.js';
 import { lazyMessenger } from '../remote/people/lazy-messenger.js';
+import { lazyPushSender } from '../remote/push/lazy-push-sender.js';
 import { lazyHttpClient } from '../remote/http/lazy-http.js';
 import { guardedTransports } from '../remote/wiring/guarded-transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
@@ -48,6 +49,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
     }),
     secrets,
     messenger: lazyMessenger({ http, clock: system.clock, secrets }),
+    pushSender: lazyPushSender({ clock: system.clock }),
     keySets: lazyKeySets({ http, clock: system.clock }),
     transports: guardedTransports(app.servers, {
       ...system,

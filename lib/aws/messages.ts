@@ -6,6 +6,7 @@ import type {
   DelayedWakeMessage,
   News,
   PollMessage,
+  PushMessage,
   StartMessage,
   StepMessage,
   TurnMessage,
@@ -50,11 +51,16 @@ export function parseWorkMessage(body: string): WorkMessage | undefined {
   const fields = fieldsIn(body);
   const { kind } = fields;
   if (kind === 'wake') return toWake(fields);
+  if (kind === 'push') return toPush(fields);
   return kind === 'poll' ? toPoll(fields) : undefined;
 }
 
 function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined {
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
+}
+
+function toPush({ runId, configId }: JsonObject): PushMessage | undefined {
+  return isRun(runId) && isText(configId) ? { kind: 'push', runId, configId } : undefined;
 }
 
 function toPoll(fields: JsonObject): PollMessage | undefined {

@@ -61,6 +61,11 @@ async function doWork(
       await handleWork(deps, message);
       return true;
     }
+    if (message.kind === 'push') {
+      if (context.getRemainingTimeInMillis() < pollReserveMs) return false;
+      await handleWork(deps, message);
+      return true;
+    }
     // Shares one limit among messages of older versions, which name no server.
     return await limitOf(message.server ?? '')(async () => {
       if (context.getRemainingTimeInMillis() < pollReserveMs) return false;

@@ -4,8 +4,10 @@ import { EngineError } from '../base/errors.js';
 import { callerOf, depsOf, type Arrival, type DoorOptions } from '../http/door.js';
 import { requireLoopback } from '../http/access.js';
 import type { Deps } from '../operations/deps.js';
+import { createPushConfigs } from '../operations/serve/push-configs.js';
 import { createTasks } from '../operations/serve/tasks.js';
 import { createA2aRoutes } from '../serve/a2a/routes.js';
+import { publicKeys } from '../serve/sign-push.js';
 import type { ServeConfig } from '../workflow/serve.js';
 import type { GetDeps } from './get-deps.js';
 import { measured } from './measured.js';
@@ -50,7 +52,14 @@ function createRoutes(deps: Deps, options: ServeOptions) {
   const { serve } = deps.app;
   if (serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
   const routes = createA2aRoutes({
-    ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log, pushes: false },
+    ...{
+      serve,
+      workflows: deps.app.workflows,
+      clock: deps.clock,
+      log: deps.log,
+      pushes: deps.pushSender !== undefined,
+    },
+    jwks: () => publicKeys(deps.tokens.signingSeeds()),
     admit: async (request, arrival) => admit(deps, { serve, request, arrival: arrival as Arrival }, options),
   });
   return async (event: APIGatewayProxyEvent, signal?: AbortSignal): Promise<Response> => {
@@ -72,7 +81,11 @@ async function admit(
   if (options.loopbackOnly === true) requireLoopback(request, options.allowedOrigins);
   const caller = await callerOf(deps, request, arrival, options);
   if (!mayDo(caller, 'call')) throw new EngineError('FORBIDDEN', 'the caller needs the role call');
-  return { tasks: createTasks(depsOf(deps, caller), serve) };
+  const own = depsOf(deps, caller);
+  return {
+    tasks: createTasks(own, serve),
+    pushConfigs: deps.pushSender === undefined ? undefined : createPushConfigs(own),
+  };
 }
 
 /** Sends a response. A stream that writes nothing would lose its status, so a body that is empty is a newline. */

@@ -297,6 +297,8 @@ export interface RunRecords {
 /** A row of the due index. It may be stale. */
 export type DueEntry =
   | { readonly kind: 'run' | 'inbox'; readonly runId: RunId; readonly dueAtMs: EpochMs }
+  /** A push config of the task that the run is, or is the first of. */
+  | { readonly kind: 'push'; readonly runId: RunId; readonly configId: string; readonly dueAtMs: EpochMs }
   | {
       readonly kind: 'token';
       readonly runId: RunId;

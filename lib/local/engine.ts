@@ -20,6 +20,7 @@ import { MemoryQueues } from '../queue/memory-queues.js';
 import { KeySets } from '../remote/auth/key-sets.js';
 import { GuardedHttpClient } from '../remote/http/http.js';
 import { lazyMessenger } from '../remote/people/lazy-messenger.js';
+import { lazyPushSender } from '../remote/push/lazy-push-sender.js';
 import { guardedTransports } from '../remote/wiring/guarded-transports.js';
 import { awsSecrets } from '../secrets/aws-secrets.js';
 import { SecretReader } from '../secrets/secret-reader.js';
@@ -232,6 +233,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
     keySets: new KeySets({ http, clock: system.clock }),
     secrets,
     messenger: lazyMessenger({ http, clock: system.clock, secrets }),
+    pushSender: lazyPushSender({ allowLoopback: true, clock: system.clock }),
     transports: guardedTransports(app.servers, {
       ...system,
       http,

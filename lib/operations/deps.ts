@@ -7,6 +7,7 @@ import type { Clock } from '../base/time.js';
 import type { EventBus } from '../bus/event-bus.js';
 import type { Queues } from '../queue/queue.js';
 import type { Messenger } from '../remote/messenger.js';
+import type { PushSender } from '../remote/push-sender.js';
 import type { RemoteTransports } from '../remote/transport.js';
 import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
@@ -63,6 +64,8 @@ export interface Deps {
   readonly keySets?: KeySets;
   /** Sends notices to people. Default: none are sent. */
   readonly messenger?: Messenger;
+  /** Pushes news of served tasks. Default: nothing is pushed. */
+  readonly pushSender?: PushSender;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;

@@ -5,6 +5,7 @@ import type { EpochMs } from '../base/time.js';
 import type {
   News,
   PollMessage,
+  PushMessage,
   StartMessage,
   StepMessage,
   TurnMessage,
@@ -90,6 +91,11 @@ export async function pollAhead(deps: Notifier, message: PollMessage, atMs: Epoc
   const { runId, kind } = message;
   const send = (delayMs: number): Promise<void> => deps.queues.sendWork(message, delayMs);
   await soon(deps, { runId, kind, atMs, maxMs: queueDelayMaxMs }, send);
+}
+
+/** Asks for the pushes of a config at `atMs`, if that is soon. */
+export async function pushAt(deps: Notifier, message: PushMessage, atMs: EpochMs): Promise<void> {
+  await sendSoon(deps, message, atMs);
 }
 
 async function sendSoon(deps: Notifier, message: WorkMessage, atMs: EpochMs): Promise<void> {

@@ -79,10 +79,19 @@ export interface StartMessage {
   readonly forCancel?: true;
 }
 
-export type WorkMessage = PollMessage | DelayedWakeMessage;
+/** Asks for the pushes that a config of a task is due for. Standard queue. */
+export interface PushMessage {
+  readonly kind: 'push';
+  /** The first run of the task. */
+  readonly runId: RunId;
+  readonly configId: string;
+}
 
-/** Returns the message group of a message: the server that it reads, so that the messages of others do not wait for it. */
+export type WorkMessage = PollMessage | DelayedWakeMessage | PushMessage;
+
+/** Returns the message group of a message: what it reads or pushes from, so that the messages of others do not wait. */
 export function groupOf(message: WorkMessage): string | undefined {
+  if (message.kind === 'push') return message.runId;
   return message.kind === 'poll' ? message.server : undefined;
 }
 

@@ -88,6 +88,16 @@ export const lineReaches = (kind: RequestKind, atMs: EpochMs): readonly Conditio
 // Counters of tenants.
 export const fewerLiveThan = (count: number): Condition => absentOrAtMost('live', count - 1);
 
+// Push configs.
+export const notClosed: Condition = absent('closedAtMs');
+export const notRemoved: Condition = absent('removedAtMs');
+export const isDue: Condition = present('dueAtMs');
+export const isNotDue: Condition = absent('dueAtMs');
+export const isDueBy = (atMs: EpochMs): readonly Condition[] => [isDue, absentOrAtMost('dueAtMs', atMs)];
+export const notClaimedAfter = (atMs: EpochMs): Condition => absentOrAtMost('claimUntilMs', atMs);
+export const cursorIs = (cursor: number): Condition => equals('cursor', cursor);
+export const notOwedBeyond = (owed: number): Condition => absentOrAtMost('owed', owed);
+
 // Keys of callers.
 export const keyDigestIs = (digest: string): Condition => equals('keyDigest', digest);
 export const notUsedSince = (day: number): Condition => absentOrAtMost('usedDay', day - 1);

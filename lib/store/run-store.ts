@@ -1,6 +1,7 @@
 import { lazy } from '../base/lazy.js';
 import { dueShardsMin } from '../base/limits.js';
 import type { CallerParts } from './parts/caller-parts.js';
+import type { PushConfigItems } from './parts/push-configs.js';
 import type { ServedTasks } from './parts/served-tasks.js';
 import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
@@ -47,6 +48,8 @@ export class RunStore {
   readonly callers: () => Promise<CallerParts>;
   /** Writes of callers to served tasks; loaded at the first call. */
   readonly servedTasks: () => Promise<ServedTasks>;
+  /** Where news of served tasks are pushed; loaded at the first call. */
+  readonly pushConfigs: () => Promise<PushConfigItems>;
   /** Starts of workflows that limit them. */
   readonly limitedStarts: LimitedStarts;
   /** Runs that wait for one another. */
@@ -90,6 +93,7 @@ export class RunStore {
     this.names = new Names(sharded);
     this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
     this.servedTasks = lazy(async () => new (await import('./parts/served-tasks.js')).ServedTasks(sharded));
+    this.pushConfigs = lazy(async () => new (await import('./parts/push-configs.js')).PushConfigItems(sharded));
     this.limitedStarts = new LimitedStarts(sharded);
     this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);

@@ -112,12 +112,20 @@ export class TokenKeys {
     return mac(this.#oldest, 'sent', sent).toString('hex');
   }
 
+  /**
+   * Returns what the keys that sign pushes are made of, 32 bytes each, the current one first. It is the same in each
+   * process, nothing of it is stored, and it tells nothing of the token key.
+   */
+  signingSeeds(): readonly { readonly keyId: string; readonly seed: Uint8Array }[] {
+    return [...this.#keys.values()].map((key) => ({ keyId: key.keyId, seed: mac(key, 'sign', '') }));
+  }
+
   get #oldest(): TokenKey {
     return [...this.#keys.values()].at(-1) ?? this.#current;
   }
 }
 
-type Purpose = 'settle' | 'run' | 'tenant-run' | 'sent' | 'push' | 'pushSecret';
+type Purpose = 'settle' | 'run' | 'tenant-run' | 'sent' | 'push' | 'pushSecret' | 'sign';
 
 /** Computes a MAC. The purpose is signed too, so that a MAC made for one purpose is invalid for another. */
 function mac(key: TokenKey, purpose: Purpose, text: string): Buffer {

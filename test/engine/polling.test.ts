@@ -156,7 +156,8 @@ describe('a process that is the only one of its table', () => {
     const sent: { readonly delayMs: number; readonly dueAtMs?: number | undefined }[] = [];
     const queues: typeof deps.queues = {
       ...deps.queues,
-      sendWork: async (message, delayMs) => void sent.push({ delayMs, dueAtMs: message.dueAtMs }),
+      sendWork: async (message, delayMs) =>
+        void sent.push({ delayMs, dueAtMs: 'dueAtMs' in message ? message.dueAtMs : undefined }),
     };
     await fanOutDue({ ...deps, queues });
     await fanOutDue({ ...deps, queues }, { atBoot: true });

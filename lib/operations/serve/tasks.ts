@@ -16,13 +16,26 @@ import { changesOf, requireOpen, waitForTask } from './watch-task.js';
 export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
   const read = async (taskId: string): Promise<ServedTask> => (await readTask(deps, taskId)).fold.task;
   return {
-    send: async (request) => read(await send(deps, serve, request)),
+    send: async (request) => read(await sendWithPush(deps, serve, request)),
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
     cancel: async (taskId) => cancelTask(deps, taskId),
     waitFor: async (taskId, untilMs, signal) => waitForTask(deps, taskId, untilMs, signal),
     follow: (taskId, options) => follow(deps, taskId, options),
   };
+}
+
+/** Takes a message, and then the push config that came with it. A repeat of the message does not begin pushes anew. */
+async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
+  const { push, message } = request;
+  if (push === undefined) return send(deps, serve, request);
+  const { checkPushConfig, putConfig } = await import('./push-configs.js');
+  await checkPushConfig(deps, push);
+  const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
+  const taskId = await send(deps, serve, request);
+  const id = push.id ?? deps.digest(`push ${message.messageId}`).slice(0, 32);
+  await putConfig(deps, { taskId, config: { ...push, id }, cursor: generation, isInline: true });
+  return taskId;
 }
 
 async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {

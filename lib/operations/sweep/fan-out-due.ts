@@ -2,10 +2,10 @@ import { defined } from '../../base/defined.js';
 import { queueDelayMaxMs, startPatienceMs, startTakeMs, sweepIntervalMs } from '../../base/limits.js';
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
-import type { StartMessage } from '../../queue/queue.js';
+import type { PushMessage, StartMessage } from '../../queue/queue.js';
 import type { DueEntry } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { startNow, stepAt, wakeRun, wakeRunAt } from '../wake.js';
+import { pushAt, startNow, stepAt, wakeRun, wakeRunAt } from '../wake.js';
 
 const pageSize = 500;
 
@@ -77,7 +77,8 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
     const sends: Promise<void>[] = [];
     for (const entry of page.rows) {
       oldestDueAgeMs = Math.max(oldestDueAgeMs, nowMs - entry.dueAtMs);
-      if (entry.dueAtMs > nowMs + sweepIntervalMs) {
+      if (entry.kind === 'push') sends.push(pushAt(deps, pushOf(entry), entry.dueAtMs));
+      else if (entry.dueAtMs > nowMs + sweepIntervalMs) {
         // The receiver drops the message if no worker has the start of this wait.
         if (entry.kind === 'token' && !entry.settled && !entry.isLongStep) sends.push(startNow(deps, startOf(entry)));
       } else if (entry.kind === 'token' && !entry.settled && entry.isLongStep) {
@@ -98,6 +99,10 @@ async function sweepShard(deps: Deps, shard: number, nowMs: EpochMs, atBoot: boo
     cursor = page.cursor;
   } while (cursor !== undefined);
   return { wakes: woken.size, polls, steps, oldestDueAgeMs };
+}
+
+function pushOf({ runId, configId }: Extract<DueEntry, { kind: 'push' }>): PushMessage {
+  return { kind: 'push', runId, configId };
 }
 
 function startOf({ runId, waitId, dueAtMs }: Extract<DueEntry, { kind: 'token' }>): StartMessage {

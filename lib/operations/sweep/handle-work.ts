@@ -1,7 +1,11 @@
+import { lazy } from '../../base/lazy.js';
 import type { WorkMessage } from '../../queue/queue.js';
 import type { Deps } from '../deps.js';
 import { pollTask } from '../remote-task/poll-task.js';
 import { wakeRunForDue } from '../wake.js';
+
+/** Loads what pushes need; most work is reads. */
+export const loadDelivery = lazy(() => import('../serve/deliver-pushes.js'));
 
 /** Handles a message of the standard queue. Throws if it must be delivered again. */
 export async function handleWork(deps: Deps, message: WorkMessage): Promise<void> {
@@ -9,6 +13,11 @@ export async function handleWork(deps: Deps, message: WorkMessage): Promise<void
     case 'poll':
       await pollTask(deps, message);
       return;
+    case 'push': {
+      const { deliverPushes } = await loadDelivery();
+      await deliverPushes(deps, message);
+      return;
+    }
     case 'wake':
       await wakeRunForDue(deps, message.runId, message.dueAtMs);
       return;

@@ -4,6 +4,7 @@ import type { HistoryEvent } from '../../history/event.js';
 import { blockRun } from './block-run.js';
 import { commit } from './commit.js';
 import { isOnlyKnownHere } from './effects.js';
+import { owePushes } from './owe-pushes.js';
 import type { PassContext } from './pass-context.js';
 import { clearAllMarkers } from './rest.js';
 
@@ -21,6 +22,7 @@ export async function park(
   const { deps, run, effects, outbox } = pass;
   effects.takeBack(taken);
   if (!(await recordInHand(pass))) return false;
+  await owePushes(deps, run.head);
   if (await blockRun(deps, run.head, { seq: run.state.seq, error, outbox })) await clearAllMarkers(pass);
   return true;
 }

@@ -7,6 +7,7 @@ import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { wakeForRest, wakeRun, wakeRunAt } from '../wake.js';
 import { loadTaskHint } from './end-run.js';
 import { releaseInbox, releaseTokens } from './release-markers.js';
+import { owePushes } from './owe-pushes.js';
 import { dueSince } from './outbox.js';
 import type { PassContext } from './pass-context.js';
 
@@ -20,6 +21,7 @@ interface Marker {
 /** Leaves a run that has nothing to do now: moves the head's marker, then those of what was taken in. */
 export async function restQuietly(pass: PassContext): Promise<void> {
   const { deps, run, effects } = pass;
+  await owePushes(deps, run.head);
   const { runId, blocks, blocked, failedTurns } = run.head;
   const instants = run.dueInstants((waitId) => effects.has(waitId));
   const dueAtMs = instants.length === 0 ? undefined : Math.min(...instants);
@@ -63,6 +65,7 @@ export async function restUntil(
   deadlineAtMs = pass.run.head.deadlineAtMs ?? Infinity,
 ): Promise<void> {
   const { deps, run } = pass;
+  await owePushes(deps, run.head);
   const { runId, blocks } = run.head;
   const marker = await publish(pass, Math.min(untilMs, deadlineAtMs));
   const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });

@@ -18,7 +18,7 @@ export class NotConnected extends Error {
   }
 }
 
-class AddressRefused extends Error {}
+export class AddressRefused extends Error {}
 
 /**
  * Wraps an undici connector so that every failure up to the end of the TLS handshake is a `NotConnected`. The stage

@@ -5,7 +5,7 @@ import { lazy } from '../../base/lazy.js';
 import { storedError, type StoredError } from '../../base/errors.js';
 import { remoteReplyMaxBytes, requestTimeoutMs } from '../../base/limits.js';
 import { isAllowedAddress, type AddressRule } from './address-rule.js';
-import { codeOf, guardedLookup, NotConnected, tellingConnector } from './guarded-connector.js';
+import { AddressRefused, codeOf, guardedLookup, NotConnected, tellingConnector } from './guarded-connector.js';
 
 const connectTimeoutMs = 3_000;
 const headersTimeoutMs = 20_000;
@@ -120,6 +120,22 @@ export class GuardedHttpClient implements HttpClient {
     } finally {
       deadline.clear();
     }
+  }
+
+  /**
+   * Returns false for a URL to which no request would be sent, as far as that can be told now. A name that cannot be
+   * resolved now may be.
+   */
+  async allows(given: string): Promise<boolean> {
+    const url = URL.canParse(given) ? new URL(given) : undefined;
+    const rule = url === undefined ? undefined : this.#ruleFor(url, false);
+    if (url === undefined || rule === undefined || !isNameOrAllowed(url.hostname, rule)) return false;
+    if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) return true;
+    return new Promise((resolve) => {
+      guardedLookup(rule, this.#lookup)(url.hostname, {}, (error) => {
+        resolve(!(error instanceof AddressRefused));
+      });
+    });
   }
 
   /** Closes all connections. */

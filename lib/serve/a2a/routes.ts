@@ -31,6 +31,8 @@ export interface A2aOptions {
   readonly log: Log;
   /** Signs cards of 1.0. Default: they are not signed. */
   readonly sign?: (card: JsonObject) => Promise<JsonObject>;
+  /** Returns the keys that sign pushes (RFC 7517). Default: there is no such route. */
+  readonly jwks?: () => JsonObject;
   /** Longest wait of a blocking message. Default 25 s. */
   readonly blockMaxMs?: number;
   /** Time after which a stream ends, to be opened again. Default 3 minutes. */
@@ -43,6 +45,8 @@ export interface A2aOptions {
 
 /** How long clients and proxies may keep a card. */
 const cardMaxAgeSeconds = 3_600;
+/** How long receivers may keep the keys: shorter than a key is in front before it signs. */
+const keysMaxAgeSeconds = 300;
 
 /**
  * Creates the doors of A2A as a function from Request to Response: cards, JSON-RPC of 1.0 and 0.3, HTTP+JSON of 1.0; for
@@ -52,6 +56,11 @@ export function createA2aRoutes(options: A2aOptions): Hono {
   const app = new Hono();
   app.onError((error) => refused(error, options.log));
   app.notFound(() => refused(new EngineError('ROUTE_NOT_FOUND', 'there is no such route'), options.log));
+  const { jwks } = options;
+  if (jwks !== undefined)
+    app.get('/.well-known/jwks.json', () =>
+      jsonResponse(200, jwks(), { headers: { 'cache-control': `public, max-age=${keysMaxAgeSeconds}` } }),
+    );
   for (const prefix of ['', '/agents/:skill']) {
     app.get(`${prefix}/.well-known/agent-card.json`, (context) => cardResponse(context, options));
     app.post(`${prefix}/a2a`, (context) => answerRpc(context.req.raw, endpointOf(context, options)));

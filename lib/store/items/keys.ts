@@ -7,6 +7,7 @@ export const headSk = 'a';
 export const commitPrefix = 'h#';
 export const inboxPrefix = 'i#';
 export const tokenPrefix = 't#';
+export const pushConfigPrefix = 'p#';
 const runPrefix = 'run#';
 
 export const partitionOf = (runId: RunId): string => runPrefix + runId;
@@ -21,6 +22,10 @@ export const commitKey = (runId: RunId, seq: number): Key => ({
 });
 export const tokenKey = (runId: RunId, waitId: WaitId): Key => ({ pk: partitionOf(runId), sk: tokenPrefix + waitId });
 export const inboxKey = (runId: RunId, inboxId: string): Key => ({ pk: partitionOf(runId), sk: inboxPrefix + inboxId });
+export const pushConfigKey = (taskId: RunId, configId: string): Key => ({
+  pk: partitionOf(taskId),
+  sk: pushConfigPrefix + configId,
+});
 /** Key of the pointer from a caller's id to a run. */
 export const runNameKey = (nameKey: string): Key => ({ pk: `name#${nameKey}`, sk: headSk });
 export const namedKeyPrefix = 'key#';
@@ -50,3 +55,4 @@ export const runIdOf = (item: Item): RunId => item.pk.slice(runPrefix.length);
 export const seqOf = ({ sk }: Key): number => Number(sk.slice(commitPrefix.length));
 export const waitIdOf = ({ sk }: Key): WaitId => sk.slice(tokenPrefix.length);
 export const inboxIdOf = ({ sk }: Key): string => sk.slice(inboxPrefix.length);
+export const pushConfigIdOf = ({ sk }: Key): string => sk.slice(pushConfigPrefix.length);

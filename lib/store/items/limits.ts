@@ -5,7 +5,7 @@ import { callerIdMaxBytes } from '../../base/caller.js';
 import { EngineError } from '../../base/errors.js';
 import { utf8Bytes } from '../../base/json.js';
 import { idempotencyKeyMaxBytes, failureTextBytes } from '../../base/limits.js';
-import { commitPrefix, headSk, inboxPrefix, tokenPrefix } from './keys.js';
+import { commitPrefix, headSk, inboxPrefix, pushConfigPrefix, tokenPrefix } from './keys.js';
 import type { Key, Scalar } from '../table.js';
 
 const KiB = 1024;
@@ -174,6 +174,22 @@ export const itemLimits = {
     settledProof: text(256),
     outcome: payload(64 * KiB),
   },
+  /** Where news of a served task are pushed. */
+  push: {
+    ...common,
+    ...markers,
+    createdAtMs: number,
+    wire: word,
+    receiver: payload(32 * KiB),
+    cursor: number,
+    owed: number,
+    failures: number,
+    refusals: number,
+    writerId: id,
+    claimUntilMs: number,
+    closedAtMs: number,
+    removedAtMs: number,
+  },
   /** Named key of a caller. */
   key: {
     ...common,
@@ -249,6 +265,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
     if (sk.startsWith(commitPrefix)) return 'commit';
     if (sk.startsWith(inboxPrefix)) return 'inbox';
     if (sk.startsWith(tokenPrefix)) return 'token';
+    if (sk.startsWith(pushConfigPrefix)) return 'push';
   }
   if (pk.startsWith('key#')) return 'key';
   if (pk.startsWith('name#')) return 'name';

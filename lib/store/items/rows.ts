@@ -5,7 +5,7 @@ import type { EpochMs } from '../../base/time.js';
 import type { DueEntry } from '../../history/records.js';
 import type { Item } from '../table.js';
 import { fields, number, optional, text } from './fields.js';
-import { headSk, runIdOf, tokenPrefix, waitIdOf } from './keys.js';
+import { headSk, pushConfigIdOf, pushConfigPrefix, runIdOf, tokenPrefix, waitIdOf } from './keys.js';
 
 /** A wait in a list. */
 export interface WaitRow {
@@ -34,5 +34,6 @@ export function toDueEntry(item: Item): DueEntry {
       isLongStep: item['stepFailures'] !== undefined,
     };
   }
+  if (item.sk.startsWith(pushConfigPrefix)) return { kind: 'push', runId, configId: pushConfigIdOf(item), dueAtMs };
   return { kind: item.sk === headSk ? 'run' : 'inbox', runId, dueAtMs };
 }

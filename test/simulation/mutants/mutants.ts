@@ -16,6 +16,7 @@ import { probeMutants } from './probe.js';
 import { peopleMutants } from './people.js';
 import { proofsMutants } from './proofs.js';
 import { pushesMutants } from './pushes.js';
+import { servedPushesMutants } from './served-pushes.js';
 import { requestsMutants } from './requests.js';
 import { progressMutants } from './progress.js';
 import { stepsMutants } from './steps.js';
@@ -60,6 +61,7 @@ export const mutants: readonly Mutant[] = [
   ...peopleMutants,
   ...proofsMutants,
   ...pushesMutants,
+  ...servedPushesMutants,
   ...requestsMutants,
   ...patientMutants,
   ...probeMutants,

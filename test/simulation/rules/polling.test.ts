@@ -59,7 +59,9 @@ class Task {
       queues: {
         sendTurn: async () => void this.sent.push('wake'),
         sendWork: async (message) =>
-          void this.sent.push(`${message.kind} for ${((message.dueAtMs ?? 0) - startMs) / 1_000}`),
+          void this.sent.push(
+            `${message.kind} for ${((('dueAtMs' in message ? message.dueAtMs : undefined) ?? 0) - startMs) / 1_000}`,
+          ),
         sendStep: async () => undefined,
         sendStart: async () => undefined,
       },

@@ -52,7 +52,7 @@ class Sweeping {
         sendWork: async (message, delayMs) =>
           note(
             message.kind,
-            `${message.runId.slice(0, 4)} for ${((message.dueAtMs ?? 0) - startMs) / 1_000} in ${delayMs / 1_000}`,
+            `${message.runId.slice(0, 4)} for ${((('dueAtMs' in message ? message.dueAtMs : undefined) ?? 0) - startMs) / 1_000} in ${delayMs / 1_000}`,
           ),
         sendStep: async ({ runId, dueAtMs }, delayMs) =>
           note('step', `${runId.slice(0, 4)} for ${(dueAtMs - startMs) / 1_000} in ${delayMs / 1_000}`),

@@ -1,0 +1,123 @@
+import type { EpochMs } from '../../base/time.js';
+import type { PushConfigRecord } from '../../history/push-config.js';
+import type { PushMessage } from '../../queue/queue.js';
+import { type PushAnswer, type PushSender, pushTimeoutMs } from '../../remote/push-sender.js';
+import type { Deps } from '../deps.js';
+import { pushAt } from '../wake.js';
+import { fateOf } from './push-fate.js';
+import { pushOf } from './push-of.js';
+import { newsAfter, type TaskNews } from './pushes-after.js';
+
+/** Time for which a claim stands: each push that is taken extends it. */
+const claimMs = 60_000;
+/** Time after which a delivery hands over to another one. */
+const deliveryMaxMs = 20_000;
+/** Age from which a push is passed over. */
+const pushAgeMaxMs = 24 * 3_600_000;
+/** Reads of the task in one delivery. */
+const roundsMax = 20;
+
+/**
+ * Sends what a push config is due for, one push after the other. Does nothing if another sender has the config, or if it
+ * is not due.
+ * @throws EngineError if the store fails: the marker brings the config back
+ */
+export async function deliverPushes(deps: Deps, { runId: taskId, configId }: PushMessage): Promise<void> {
+  const { pushSender } = deps;
+  if (pushSender === undefined) return;
+  const store = await deps.store.pushConfigs();
+  const claim = { taskId, configId, writerId: deps.random.hex(16) };
+  const atMs = deps.clock.nowMs();
+  const config = await store.claim(claim, { atMs, claimUntilMs: atMs + claimMs });
+  if (config !== undefined) await new Delivery(deps, { store, pushSender, claim, config, startedAtMs: atMs }).run();
+}
+
+type Store = Awaited<ReturnType<Deps['store']['pushConfigs']>>;
+
+interface Claimed {
+  readonly store: Store;
+  readonly pushSender: PushSender;
+  readonly claim: Parameters<Store['rest']>[0];
+  readonly config: PushConfigRecord;
+  readonly startedAtMs: EpochMs;
+}
+
+/** The pushes that are sent under one claim. */
+class Delivery {
+  readonly #deps: Deps;
+  readonly #claimed: Claimed;
+  #cursor: number;
+  #failures: number;
+  #refusals: number;
+  #claimUntilMs: EpochMs;
+
+  constructor(deps: Deps, claimed: Claimed) {
+    this.#deps = deps;
+    this.#claimed = claimed;
+    this.#cursor = claimed.config.cursor;
+    this.#failures = claimed.config.failures;
+    this.#refusals = claimed.config.refusals;
+    this.#claimUntilMs = claimed.startedAtMs + claimMs;
+  }
+
+  async run(): Promise<void> {
+    const { store, claim } = this.#claimed;
+    for (let round = 0; round < roundsMax; round++) {
+      const news = newsAfter(this.#deps, claim.taskId, this.#cursor);
+      let next = await news.next();
+      for (; next.done !== true; next = await news.next()) if (!(await this.#push(next.value))) return;
+      const cursor = Math.max(this.#cursor, next.value ?? 0);
+      if (await store.rest(claim, { from: this.#cursor, cursor })) return;
+    }
+  }
+
+  /** Returns false if this delivery is over. */
+  async #push(news: TaskNews): Promise<boolean> {
+    const { config, startedAtMs } = this.#claimed;
+    const nowMs = this.#deps.clock.nowMs();
+    if (nowMs - news.atMs >= pushAgeMaxMs) return this.#advance(news.generation);
+    if (nowMs - startedAtMs >= deliveryMaxMs) return this.#putOff(nowMs);
+    const push = await pushOf(this.#deps, config, news);
+    // A process that was frozen meanwhile may have lost its claim.
+    if (this.#deps.clock.nowMs() + pushTimeoutMs > this.#claimUntilMs) return false;
+    return this.#actOn(await this.#claimed.pushSender.send(push), news.generation);
+  }
+
+  async #actOn(answer: PushAnswer, generation: number): Promise<boolean> {
+    const { store, claim } = this.#claimed;
+    const fate = fateOf(answer, { failures: this.#failures, refusals: this.#refusals });
+    const nowMs = this.#deps.clock.nowMs();
+    switch (fate.kind) {
+      case 'taken':
+      case 'given_up':
+        return this.#advance(generation);
+      case 'closed':
+        await store.close(claim, nowMs);
+        this.#deps.log.warn('pushes of a config end: its receiver has refused them', { runId: claim.taskId });
+        return false;
+      case 'again':
+        this.#failures++;
+        if (fate.isRefusal) this.#refusals++;
+        return this.#putOff(nowMs + fate.afterMs);
+    }
+  }
+
+  async #advance(cursor: number): Promise<boolean> {
+    const { store, claim } = this.#claimed;
+    this.#claimUntilMs = this.#deps.clock.nowMs() + claimMs;
+    const moved = { from: this.#cursor, cursor, claimUntilMs: this.#claimUntilMs };
+    if (!(await store.advance(claim, moved))) return false;
+    this.#cursor = cursor;
+    this.#failures = 0;
+    this.#refusals = 0;
+    return true;
+  }
+
+  async #putOff(dueAtMs: EpochMs): Promise<false> {
+    const { store, claim } = this.#claimed;
+    await store.putOff(claim, { failures: this.#failures, refusals: this.#refusals, dueAtMs });
+    const { taskId: runId, configId } = claim;
+    await pushAt(this.#deps, { kind: 'push', runId, configId }, dueAtMs);
+    return false;
+  }
+}

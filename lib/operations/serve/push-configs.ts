@@ -1,0 +1,134 @@
+import { defined } from '../../base/defined.js';
+import { EngineError } from '../../base/errors.js';
+import { canonicalJson } from '../../base/json.js';
+import { nameProblem } from '../../base/name.js';
+import type { PushConfigRecord, PushReceiver } from '../../history/push-config.js';
+import type { NewPushConfig, PushConfig, PushConfigPage, PushConfigs } from '../../serve/push-configs.js';
+import type { Deps } from '../deps.js';
+import { pushAt } from '../wake.js';
+import { readTask } from './read-task.js';
+
+const idMaxBytes = 256;
+const urlMaxBytes = 4_096;
+const secretMaxBytes = 8_192;
+/** Configs of one task: a turn notes on each what it owes. */
+const configsMax = 32;
+
+/** Creates the push configs of the tasks of the caller of `deps`. */
+export function createPushConfigs(deps: Deps): PushConfigs {
+  return {
+    set: async (taskId, config) => {
+      const { fold } = await readTask(deps, taskId);
+      await checkPushConfig(deps, config);
+      return putConfig(deps, { taskId, config, cursor: fold.generation });
+    },
+    read: async (taskId, id) => {
+      await readTask(deps, taskId);
+      return shown(await find(deps, taskId, id));
+    },
+    list: async (taskId, page) => {
+      await readTask(deps, taskId);
+      return listConfigs(deps, taskId, page);
+    },
+    remove: async (taskId, id) => {
+      await readTask(deps, taskId);
+      await (await deps.store.pushConfigs()).remove(taskId, id, deps.clock.nowMs());
+    },
+  };
+}
+
+/** @throws EngineError `INPUT_INVALID` for a config that cannot be used, or whose URL may not be pushed to */
+export async function checkPushConfig(deps: Deps, config: NewPushConfig): Promise<void> {
+  const { id, url, token, authentication } = config;
+  const { scheme, credentials } = authentication ?? {};
+  const idProblem = id === undefined ? undefined : nameProblem(id, { maxBytes: idMaxBytes });
+  if (idProblem !== undefined) throw invalid(`its id ${idProblem}`);
+  if (url.length > urlMaxBytes) throw invalid(`its url is longer than ${urlMaxBytes} characters`);
+  if (scheme !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/.test(scheme))
+    throw invalid('its scheme must be a word');
+  for (const [name, secret] of Object.entries({ token, credentials }))
+    if (secret !== undefined && !isHeaderValue(secret))
+      throw invalid(`its ${name} must be printable ASCII, at most ${secretMaxBytes} characters`);
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.username !== '' || parsed.password !== '') throw invalid('its url must be a URL without a user name');
+  if ((await deps.pushSender?.allows(url)) !== true) throw invalid('its url must be https, at a public address');
+}
+
+/** Puts a config with a marker. `isInline`: it came with a message, whose repeat leaves it as it is. */
+export async function putConfig(
+  deps: Deps,
+  put: {
+    readonly taskId: string;
+    readonly config: NewPushConfig;
+    /** Generation after which news are pushed. */
+    readonly cursor: number;
+    readonly isInline?: boolean;
+  },
+): Promise<PushConfig> {
+  const { taskId, config, cursor, isInline = false } = put;
+  const store = await deps.store.pushConfigs();
+  const { id: configId = deps.random.hex(16), url, token, authentication, wire } = config;
+  const known = await store.readAll(taskId);
+  const before = known.find((other) => other.configId === configId);
+  if (before === undefined && known.length >= configsMax) throw invalid(`a task has at most ${configsMax} of them`);
+  const atMs = deps.clock.nowMs();
+  const record: PushConfigRecord = {
+    ...{ taskId, configId, createdAtMs: atMs, wire, cursor, owed: 0, failures: 0, refusals: 0 },
+    receiver: { url, ...defined({ token, authentication }) },
+  };
+  const isRepeat = before?.wire === wire && sameJson(before.receiver, record.receiver);
+  if (isInline && isRepeat) return shown(before);
+  await store.put({ ...record, dueAtMs: atMs }, isInline && before === undefined);
+  await pushAt(deps, { kind: 'push', runId: taskId, configId }, atMs);
+  return shown(record);
+}
+
+async function find(deps: Deps, taskId: string, id: string | undefined): Promise<PushConfigRecord> {
+  const store = await deps.store.pushConfigs();
+  const found =
+    id === undefined
+      ? (await store.readAll(taskId)).toSorted((a, b) => a.createdAtMs - b.createdAtMs)[0]
+      : await store.read(taskId, id);
+  if (found === undefined) throw new EngineError('TASK_NOT_FOUND', 'the task has no such push config');
+  return found;
+}
+
+async function listConfigs(
+  deps: Deps,
+  taskId: string,
+  { pageSize, pageToken }: { readonly pageSize: number; readonly pageToken?: string },
+): Promise<PushConfigPage> {
+  const after = pageToken === undefined ? '' : idIn(pageToken);
+  const all = await (await deps.store.pushConfigs()).readAll(taskId);
+  // The store sorts by bytes, texts by their units.
+  const rest = all.filter(({ configId }) => Buffer.compare(Buffer.from(configId), Buffer.from(after)) > 0);
+  const page = rest.slice(0, pageSize);
+  const last = rest.length > page.length ? page.at(-1) : undefined;
+  return { configs: page.map(shown), ...defined({ nextPageToken: last && tokenOf(last.configId) }) };
+}
+
+const tokenOf = (id: string): string => Buffer.from(id).toString('base64url');
+
+function idIn(pageToken: string): string {
+  const id = Buffer.from(pageToken, 'base64url').toString();
+  if (id === '' || tokenOf(id) !== pageToken) throw new EngineError('INPUT_INVALID', 'the page token is not valid');
+  return id;
+}
+
+/** Returns a config without its secrets. */
+function shown({ configId: id, wire, receiver: { url, authentication } }: PushConfigRecord): PushConfig {
+  const scheme = authentication?.scheme;
+  return { id, url, wire, ...defined({ authentication: scheme === undefined ? undefined : { scheme } }) };
+}
+
+function sameJson(a: PushReceiver, b: PushReceiver): boolean {
+  return canonicalJson({ ...a }) === canonicalJson({ ...b });
+}
+
+function isHeaderValue(text: string): boolean {
+  return text.length <= secretMaxBytes && /^[\x20-\x7e]*$/.test(text);
+}
+
+function invalid(problem: string): EngineError {
+  return new EngineError('INPUT_INVALID', `the push config is not valid: ${problem}`);
+}
