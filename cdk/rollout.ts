@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { ArnFormat, type CfnElement, Duration, Stack } from 'aws-cdk-lib';
 import { type Alarm, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import {
@@ -16,7 +17,10 @@ import type { AlarmRule } from './alarms.js';
 import type { OutwaitFunctions } from './functions.js';
 import type { OutwaitRollout } from './props.js';
 
-export type OutwaitAliases = Readonly<Record<FunctionName, Alias>>;
+export type OutwaitAliases = Readonly<Record<Exclude<FunctionName, 'serve'>, Alias>> & {
+  /** Missing if no workflows are served. */
+  readonly serve?: Alias;
+};
 
 type GradualRollout = Exclude<OutwaitRollout, { kind: 'allAtOnce' }>;
 
@@ -25,13 +29,14 @@ const shiftMaxMinutes = 2_880;
 
 /** Creates an alias `live` for each function, which points to a published version, not to the latest code. */
 export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
-  const create = (name: FunctionName): Alias => functions[name].addAlias('live');
+  const create = (name: Exclude<FunctionName, 'serve'>): Alias => functions[name].addAlias('live');
   return {
     api: create('api'),
     turn: create('turn'),
     poll: create('poll'),
     step: create('step'),
     schedule: create('schedule'),
+    ...defined({ serve: functions.serve?.addAlias('live') }),
   };
 }
 
@@ -41,10 +46,10 @@ export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
  * stop fails.
  */
 export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[] {
-  const failures = metrics.byVersion.HandlerFailures.map((name) => [
-    `${name}Failures`,
-    ownMetricOf(aliases[name], 'HandlerFailures'),
-  ]);
+  const failures = metrics.byVersion.HandlerFailures.flatMap((name) => {
+    const alias = aliases[name];
+    return alias === undefined ? [] : [[`${name}Failures`, ownMetricOf(alias, 'HandlerFailures')]];
+  });
   const errors = Object.entries(aliases).map(([name, alias]) => [`${name}Errors`, errorsOf(alias)]);
   const common = {
     above: 0,
