@@ -7,14 +7,14 @@ import type { InvocationContext } from './turn-handler.js';
 /** Time before the function's own at which what is still streamed is told to end. */
 const marginMs = 5_000;
 
-type StreamedHandler = ReturnType<typeof awslambda.streamifyResponse<APIGatewayProxyEvent, void>>;
+type StreamedHandler = ReturnType<typeof awslambda.streamifyResponse<APIGatewayProxyEvent>>;
 
 /**
  * Returns a handler for Lambda that sends the response as it is written. Lambda does not say when the client has left, so
  * only the end of the response or of the function's time ends an invocation.
  */
 export function streamedHandler(serve: ServeHandler): StreamedHandler {
-  return awslambda.streamifyResponse<APIGatewayProxyEvent, void>(async (event, stream, context) => {
+  return awslambda.streamifyResponse<APIGatewayProxyEvent>(async (event, stream, context) => {
     const over = timeOver(context);
     try {
       await serve(withoutConditions(event), streamTo(stream), over.signal);
