@@ -77,8 +77,6 @@ const mayImport = {
   ],
 
   // Doors and wiring.
-  'lib/serve': ['lib/base', 'lib/serve/task'],
-  'lib/serve/task': ['lib/base', 'lib/history'],
   'lib/http': ['lib/base', 'lib/history', 'lib/workflow', 'lib/inbound', 'lib/topology', 'lib/operations/**'],
   'lib/process': ['lib/base', 'lib/operations/deps', 'lib/topology/env'],
   'lib/bundle': ['lib/base', 'lib/topology'],

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { EngineError, isEngineError } from '../base/errors.js';
 import { validInput } from '../operations/requests/new-head.js';
 import type { App } from '../workflow/app.js';
+import { problemWithServe } from '../workflow/check-serve.js';
 import { checkSchedules, type Schedule } from '../workflow/schedule.js';
 import { bundle } from '../bundle/bundle.js';
 import { system } from '../process/system.js';
@@ -28,7 +29,7 @@ export async function bundleApp(configFile: string, buildFolder: string): Promis
 
 /**
  * Returns the app of a bundled configuration. Also checks what `defineApp` leaves to callers with more time: patterns
- * and inputs of schedules.
+ * and inputs of schedules, and what is served.
  * @throws EngineError `CONFIG_INVALID` that names the configuration
  */
 export async function importApp(configFile: string, file: string): Promise<App> {
@@ -47,6 +48,9 @@ export async function importApp(configFile: string, file: string): Promise<App> 
     if (isApp(exported)) {
       await checkSchedules(exported.schedules);
       for (const schedule of exported.schedules) await checkInput(schedule);
+      const { serve, workflows } = exported;
+      const problem = serve === undefined ? undefined : problemWithServe(serve, workflows);
+      if (problem !== undefined) throw new EngineError('CONFIG_INVALID', `serve.${problem}`);
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'it threw a value that is not an Error';

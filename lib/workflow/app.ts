@@ -14,7 +14,7 @@ import { problemWithAuth, type ServerAuth } from './server-auth.js';
 import { problemWithJobs, type ServerJobs } from './server-jobs.js';
 import { problemWithLimits, type ServerLimits } from './server-limits.js';
 import type { Tracing } from './tracing.js';
-import { problemWithServe, type ServeConfig } from './serve.js';
+import { problemWithServedNames, type ServeConfig } from './serve.js';
 import { problemWithStaleAfter } from './stale-after.js';
 
 export { secret } from './server-auth.js';
@@ -213,8 +213,8 @@ export function defineApp<
   const problem = access === undefined ? undefined : problemWithAccess(access);
   if (problem !== undefined) throw invalid(`access: ${problem}`);
   const { serve } = config;
-  const serveProblem = serve === undefined ? undefined : problemWithServe(serve, workflows);
-  if (serveProblem !== undefined) throw invalid(`serve.${serveProblem}`);
+  const serveProblem = serve === undefined ? undefined : problemWithServedNames(serve, workflows);
+  if (serveProblem !== undefined) throw invalid(`serve ${serveProblem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),

@@ -1,7 +1,5 @@
-import { isJsonObject, type JsonObject } from '../base/json.js';
-import { isList } from '../base/list.js';
+import type { JsonObject } from '../base/json.js';
 import type { AnyWorkflow } from './context.js';
-import { skillSchemaOf } from './skill-schema.js';
 
 /** What others may call: workflows as skills of an A2A agent, and as MCP tools of the same names. */
 export interface ServeConfig {
@@ -83,92 +81,14 @@ export interface ServeLimits {
   readonly depth?: number;
 }
 
-const urlOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value) ? undefined : 'must be an http(s) URL';
-const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.trim() !== '' ? undefined : 'must be a text that is not empty';
-const textsOf = (value: unknown): string | undefined =>
-  isList(value) && value.every((text) => textOf(text) === undefined) ? undefined : 'must be a list of texts';
-const oneOf =
-  (...words: readonly string[]) =>
-  (value: unknown): string | undefined =>
-    words.includes(value as string) ? undefined : `must be ${words.join(' or ')}`;
-
-type Check = (value: unknown) => string | undefined;
-const agentFields: Readonly<Record<string, Check>> = {
-  name: textOf,
-  description: textOf,
-  url: urlOf,
-  version: textOf,
-  provider: (value) => (isJsonObject(value) ? fields(value, { organization: textOf, url: urlOf }, '') : 'is invalid'),
-  documentationUrl: urlOf,
-  iconUrl: urlOf,
-  security: namedList('name'),
-  extensions: namedList('uri'),
-};
-const skillFields: Readonly<Record<string, Check>> = {
-  description: textOf,
-  title: textOf,
-  tags: textsOf,
-  examples: textsOf,
-  context: oneOf('queue', 'parallel'),
-  listed: oneOf('public', 'callers'),
-};
-const count: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) > 0 ? undefined : 'must be a whole number from 1';
-const limitFields = { maxLive: count, perMinute: count, turnsPerContext: count, depth: count };
-
-/** Checks a list of objects, each with a text of its own in `field`. */
-function namedList(field: string): Check {
-  return (value) => {
-    const named = isList(value) ? value.map((entry) => (isJsonObject(entry) ? entry[field] : undefined)) : [undefined];
-    if (!named.every((name) => textOf(name) === undefined)) return `must be a list, each with a ${field}`;
-    return new Set(named).size === named.length ? undefined : `must not have the same ${field} twice`;
-  };
-}
-
-/** Returns what is wrong with a part of the configuration, with the path of the field. */
-function fields(given: object, checks: Readonly<Record<string, Check>>, path: string): string | undefined {
-  for (const [name, value] of Object.entries<unknown>({ ...given })) {
-    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (check === undefined) return `${path}${name} is not known; known are ${Object.keys(checks).join(', ')}`;
-    const problem = value === undefined ? undefined : check(value);
-    if (problem !== undefined) return `${path}${name} ${problem}`;
-  }
-  return undefined;
-}
-
-/** Returns what is wrong with what is served, if anything. */
-export function problemWithServe(serve: ServeConfig, workflows: ReadonlyMap<string, AnyWorkflow>): string | undefined {
-  const { agent, skills = {}, onMessage, limits = {} } = serve as Partial<ServeConfig>;
-  if (!isJsonObject(agent) || !isJsonObject(skills))
-    return 'must have an agent, and skills by the name of the workflow';
-  const { name, description } = agent as Partial<AgentConfig>;
-  const problem =
-    fields({ ...agent, name: name ?? '', description: description ?? '' }, agentFields, 'agent.') ??
-    fields(limits, limitFields, 'limits.');
-  if (problem !== undefined) return problem;
-  if (onMessage !== undefined && !workflows.has(onMessage))
-    return `onMessage names "${onMessage}", which is not a workflow`;
-  if (Object.keys(skills).length === 0 && onMessage === undefined) return 'must have skills, or onMessage';
-  for (const [skill, config] of Object.entries<SkillConfig>(skills as Record<string, SkillConfig>)) {
-    const workflow = workflows.get(skill);
-    if (workflow === undefined) return `skills names "${skill}", which is not a workflow`;
-    const wrong =
-      fields(
-        { ...config, description: (config as Partial<SkillConfig>).description ?? '' },
-        skillFields,
-        `skills.${skill}.`,
-      ) ?? problemWithInput(skill, workflow, onMessage);
-    if (wrong !== undefined) return wrong;
-  }
-  return undefined;
-}
-
-/** A skill takes arguments by name, so its input must be an object. */
-function problemWithInput(skill: string, workflow: AnyWorkflow, onMessage: string | undefined): string | undefined {
-  const schema = skill === onMessage ? undefined : skillSchemaOf(workflow);
-  return schema === undefined || schema['type'] === 'object'
-    ? undefined
-    : `skills names "${skill}", whose input is not an object`;
+/** Returns what is wrong with the names in what is served, if anything; `problemWithServe` checks the rest. */
+export function problemWithServedNames(
+  { skills = {}, onMessage }: ServeConfig,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
+): string | undefined {
+  const names = Object.keys(skills);
+  if (onMessage !== undefined) names.push(onMessage);
+  const missing = names.find((name) => !workflows.has(name));
+  if (missing !== undefined) return `names "${missing}", which is not a workflow`;
+  return names.length === 0 ? 'must have skills, or onMessage' : undefined;
 }

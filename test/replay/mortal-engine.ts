@@ -1,6 +1,7 @@
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
 import { loadLimitedStart } from '../../lib/operations/requests/start-run.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
+import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { createHash } from 'node:crypto';
@@ -32,7 +33,14 @@ import { seeded } from '../simulation/random.js';
 import { dying, processOf, type Around } from '../support/ports.js';
 
 // Loaded before the first turn: a turn that waits for code makes other calls than one that has it.
-await Promise.all([loadAnswerContent(), loadLimitedStart(), loadLostStart(), loadNextRun(), loadRareParts()]);
+await Promise.all([
+  loadAnswerContent(),
+  loadLimitedStart(),
+  loadLostStart(),
+  loadNextRun(),
+  loadGeneration(),
+  loadRareParts(),
+]);
 
 export interface MortalEngineOptions {
   readonly app: App;

@@ -30,6 +30,7 @@ import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
 import { loadTenantLimits } from '../../lib/operations/requests/tenant-admission.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
+import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
 import { loadTellPeople } from '../../lib/operations/people/load-tell-people.js';
@@ -75,6 +76,7 @@ await Promise.all([
   loadLimitedStart(),
   loadLostStart(),
   loadNextRun(),
+  loadGeneration(),
   loadRareParts(),
   loadServerLimiter(),
   loadTellPeople(),

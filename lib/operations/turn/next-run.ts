@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { isEngineError, storedError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
+import { lazy } from '../../base/lazy.js';
 import type { JsonValue } from '../../base/json.js';
 import { writesInParallel } from '../../base/limits.js';
 import { contextOfRun, toTraceparent } from '../../base/trace-context.js';
@@ -14,6 +15,9 @@ import { validInput } from '../requests/new-head.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun } from '../wake.js';
 import { whileThereIsTime } from './release-markers.js';
+
+/** Loads the fold of served tasks; few runs that continue are served. */
+export const loadGeneration = lazy(() => import('../serve/generation.js'));
 
 /**
  * Creates the run that this one continues as: first the accepted requests that were not consumed (unread signals,
@@ -75,7 +79,7 @@ export async function startNextRun(
 async function taskOfNext(head: RunHead, commits: RunRecords['commits']): Promise<TaskOfRun | undefined> {
   const { task, runId } = head;
   if (task === undefined) return undefined;
-  const { generationAfter } = await import('../serve/generation.js');
+  const { generationAfter } = await loadGeneration();
   return { ...task, firstRunId: task.firstRunId ?? runId, generation: generationAfter({ ...head, task }, commits) };
 }
 

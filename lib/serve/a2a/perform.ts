@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError, hasCode } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { Clock } from '../../base/time.js';
-import { isFinal, type TaskState } from '../task/served-task.js';
+import { isFinal, type ServedTask, type TaskState } from '../task/served-task.js';
 import type { PushConfigs } from '../push-configs.js';
 import type { Followed, Tasks } from '../tasks.js';
 import type { A2aVersion } from './call.js';
@@ -85,34 +85,41 @@ async function list(asked: ListOperation, tasks: Tasks): Promise<Answer> {
 }
 
 async function send({ request, until, historyLength }: SendOperation, visit: Visit): Promise<Answer> {
-  const { tasks, clock, blockMaxMs, signal } = visit;
   if (request.push !== undefined) pushConfigsOf(visit);
-  const task = await tasks.send(request);
-  const { taskId } = task;
+  const task = await visit.tasks.send(request);
   switch (until) {
     case 'accepted':
       return { kind: 'task', task, historyLength, wasSent: true };
-    case 'rests': {
-      const rested = await tasks.waitFor(taskId, clock.nowMs() + blockMaxMs, signal);
-      return { kind: 'task', task: rested, historyLength, wasSent: true };
-    }
+    case 'rests':
+      return { kind: 'task', task: await rested(task, visit), historyLength, wasSent: true };
     case 'streamed':
-      try {
-        return await streamFromNow(visit, { taskId, endsOnQuestion: true, historyLength });
-      } catch (error) {
-        // The task has ended meanwhile, or was repeated by its key: the stream is the task alone.
-        if (!hasCode(error, 'TASK_ENDED')) throw error;
-        const ended = await tasks.read(taskId);
-        const { contextId } = ended;
-        const only = {
-          followed: { kind: 'snapshot', task: ended },
-          taskId,
-          contextId,
-          isLast: true,
-          historyLength,
-        } as const;
-        return { kind: 'stream', events: single(only) };
-      }
+      return streamSent(task, historyLength, visit);
+  }
+}
+
+/** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */
+async function rested(task: ServedTask, { tasks, clock, blockMaxMs, signal }: Visit): Promise<ServedTask> {
+  try {
+    return await tasks.waitFor(task.taskId, clock.nowMs() + blockMaxMs, signal);
+  } catch (error) {
+    if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
+    return task;
+  }
+}
+
+async function streamSent(task: ServedTask, historyLength: number, visit: Visit): Promise<StreamAnswer> {
+  const { taskId, contextId } = task;
+  const alone = (shown: ServedTask): StreamAnswer => {
+    const followed = { kind: 'snapshot', task: shown } as const;
+    return { kind: 'stream', events: single({ followed, taskId, contextId, isLast: true, historyLength }) };
+  };
+  try {
+    return await streamFromNow(visit, { taskId, endsOnQuestion: true, historyLength });
+  } catch (error) {
+    // The task has ended meanwhile, or long ago if the message is a repeat.
+    if (hasCode(error, 'TASK_ENDED')) return alone(await visit.tasks.read(taskId));
+    if (hasCode(error, 'STORE_UNAVAILABLE')) return alone(task);
+    throw error;
   }
 }
 

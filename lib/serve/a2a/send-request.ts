@@ -25,14 +25,15 @@ export interface CameMessage {
 
 /**
  * Returns what a message asks for.
- * @throws EngineError `INPUT_INVALID` if it names a skill but not its arguments, or another skill than its endpoint
+ * @throws EngineError `INPUT_INVALID` if it names a skill with arguments that are not an object
  */
 export function sendOperation(came: CameMessage, isStreamed: boolean, call: Call): SendOperation {
   const { message, taskId, contextId, metadata, push, returnImmediately, historyLength } = came;
+  // A message to a task is content alone, whatever its data look like.
+  const named = taskId === undefined ? skillNamedBy(message, call.skill) : {};
   const request: SendRequest = {
     message,
-    // A message to a task is content alone, whatever its data look like.
-    ...(taskId === undefined ? skillNamedBy(message, call.skill) : {}),
+    ...named,
     ...defined({
       taskId,
       contextId,
@@ -74,11 +75,7 @@ function skillNamedBy({ parts }: TaskMessage, endpoint: string | undefined): Nam
   const data = parts.flatMap((part) => ('data' in part ? [part.data] : []));
   const [only] = data;
   const named = data.length === 1 ? envelopeIn(only) : undefined;
-  if (named?.skill !== undefined) {
-    if (endpoint !== undefined && named.skill !== endpoint)
-      throw new EngineError('INPUT_INVALID', `this is the endpoint of "${endpoint}"; the message names another skill`);
-    return { skill: named.skill, arguments: named.arguments ?? {} };
-  }
+  if (named?.skill !== undefined) return { skill: named.skill, arguments: named.arguments ?? {} };
   if (endpoint === undefined) return {};
   if (data.length === 0) return { skill: endpoint };
   if (data.length > 1) throw new EngineError('INPUT_INVALID', 'the arguments of a skill must be one data part');

@@ -53,6 +53,22 @@ describe('the app of a configuration', () => {
     expect(execFileSync(process.execPath, [app!], { encoding: 'utf8' })).toBe(`${process.platform}\n`);
   });
 
+  it('is refused if what it serves cannot be served', async () => {
+    const loading = load({
+      'outwait.config.ts': `
+        import { defineApp, defineWorkflow } from 'outwait';
+        const a = defineWorkflow({ name: 'a', run: async () => 1 as number });
+        export default defineApp({
+          workflows: [a],
+          serve: { agent: { name: 'Desk', description: 'Answers', url: 'nowhere' }, skills: { a: { description: 'x' } } },
+        });`,
+    });
+    await expect(loading).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('is not valid: serve.agent.url must be an http(s) URL') as string,
+    });
+  });
+
   it('has the whole of a package of which outwait itself bundles parts', async () => {
     const folder = await aFolder({
       'outwait.config.ts': `

@@ -3,7 +3,7 @@ import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
 import { createA2aRoutes, type A2aOptions } from '../../../../lib/serve/a2a/routes.js';
 import type { Timer } from '../../../../lib/serve/a2a/sse.js';
-import { defineWorkflow } from '../../../../lib/workflow/define-workflow.js';
+import { type AnyWorkflow, defineWorkflow } from '../../../../lib/workflow/define-workflow.js';
 import type { ServeConfig } from '../../../../lib/workflow/serve.js';
 import { type Script, ScriptedTasks } from '../../../support/scripted-tasks.js';
 
@@ -14,7 +14,9 @@ export const monthlyReport = defineWorkflow({
 });
 export const triage = defineWorkflow({ name: 'triage', run: () => Promise.resolve('done') });
 export const audit = defineWorkflow({ name: 'audit', run: () => Promise.resolve('done') });
-export const workflows = new Map([monthlyReport, triage, audit].map((workflow) => [workflow.name, workflow]));
+export const workflows: ReadonlyMap<string, AnyWorkflow> = new Map(
+  [monthlyReport, triage, audit].map((workflow) => [workflow.name, workflow]),
+);
 
 export const serve: ServeConfig = {
   agent: { name: 'Finance desk', description: 'Answers about money', url: 'https://flows.example.com' },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
-import { aMessage, anAgent, type Answered, serve } from './agent.js';
+import { aMessage, anAgent, type Answered, blocksOf, dataOf, serve } from './agent.js';
 
 const codeOf = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['code'];
 const reasonOf = ({ body }: Answered): unknown => {
@@ -25,6 +26,12 @@ describe('the envelope (S19)', () => {
     ['another protocol', '{"jsonrpc":"1.0","id":7,"method":"GetTask"}', -32600, 7],
     ['a fractional id', '{"jsonrpc":"2.0","id":1.5,"method":"GetTask"}', -32600, null],
     ['params as a list', '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":[]}', -32602, 7],
+    [
+      'params as a list where none are needed',
+      '{"jsonrpc":"2.0","id":7,"method":"GetExtendedAgentCard","params":[]}',
+      -32602,
+      7,
+    ],
     ['an unknown method', '{"jsonrpc":"2.0","id":7,"method":"Nothing","params":{}}', -32601, 7],
     ['a method named like a member of every object', '{"jsonrpc":"2.0","id":7,"method":"toString"}', -32601, 7],
   ])('%s is refused', async (_what, text, code, id) => {
@@ -45,6 +52,7 @@ describe('the envelope (S19)', () => {
   it('a text that is not JSON by its type is refused as such (S32)', async () => {
     const answer = await anAgent().post('hello', { 'content-type': 'text/plain' });
     expect([answer.status, codeOf(answer)]).toEqual([200, -32005]);
+    expect(codeOf(await anAgent().post('', { 'content-type': 'text/plain' }))).toBe(-32005);
   });
 
   it('a caller without a credential is refused before the body is read', async () => {
@@ -262,7 +270,8 @@ describe('messages to tasks', () => {
     const agent = anAgent();
     const taskId = await started(agent);
     agent.tasks.status(taskId, 'input-required', 'Which?');
-    const answer = (match: string | number) => aMessage('this', { taskId, metadata: { [uri]: { ifGenerationMatch: match } } });
+    const answer = (match: string | number) =>
+      aMessage('this', { taskId, metadata: { [uri]: { ifGenerationMatch: match } } });
     const refused = await agent.rpc('SendMessage', answer(1), headers);
     expect([codeOf(refused), reasonOf(refused)]).toMatchObject([-32010, { reason: 'TASK_GENERATION_MISMATCH' }]);
     expect(codeOf(await agent.rpc('SendMessage', answer('two'), headers))).toBe(-32602);
@@ -320,6 +329,29 @@ describe('waiting for a task (S14)', () => {
     expect(isAnswered).toBe(false);
     change(firstId, agent);
     expect(taskOf(await answering)).toMatchObject({ status: { state } });
+  });
+});
+
+describe('a store that fails once the task is there', () => {
+  const down = (): never => {
+    throw new EngineError('STORE_UNAVAILABLE', 'no answer');
+  };
+
+  it('does not hide the task from whoever sent the message', async () => {
+    const agent = anAgent(undefined, {
+      admit: () => ({
+        tasks: { ...agent.tasks.of('alice'), waitFor: () => Promise.resolve().then(down), follow: down },
+      }),
+    });
+    expect(taskOf(await agent.rpc('SendMessage', aMessage('x', {}, {})))['id']).toBe(firstId);
+    const blocks = await blocksOf(await agent.rpcResponse('SendStreamingMessage', aMessage())).rest();
+    expect(blocks.map(dataOf)).toMatchObject([undefined, { result: { task: {} } }]);
+  });
+
+  it('is told to be asked again, where there was none before', async () => {
+    const agent = anAgent(undefined, { admit: () => ({ tasks: { ...agent.tasks.of('alice'), read: down } }) });
+    const answer = await agent.rpc('GetTask', { id: 'x' });
+    expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([503, -32603, '2']);
   });
 });
 
