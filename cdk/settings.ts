@@ -10,9 +10,9 @@ import { Topic } from 'aws-cdk-lib/aws-sns';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { z } from 'zod';
-import { type FunctionName, streamSeconds } from '../lib/topology/topology.js';
+import type { FunctionName } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
-import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
+import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin } from '../lib/base/limits.js';
 import type { OutwaitProps, OutwaitServe } from './props.js';
 
 const functionNames = ['api', 'turn', 'poll', 'step', 'schedule', 'serve'] as const satisfies readonly FunctionName[];
@@ -83,7 +83,7 @@ const settingsSchema = z.strictObject({
         ]),
         domain: domainSchema.optional(),
         webAclArn: arnOf('a web ACL', 'wafv2', 'regional/webacl/[A-Za-z0-9/_-]+').optional(),
-        streamSeconds: z.int().min(streamSeconds.min).max(streamSeconds.max).optional(),
+        streamSeconds: z.int().min(streamSecondsMin).max(streamSecondsMax).optional(),
         accountLogRole: z.boolean().optional(),
       }),
     ])

@@ -1,8 +1,7 @@
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { hostReach } from '../base/host-reach.js';
-import { dueShardsMax, dueShardsMin } from '../base/limits.js';
-import { streamSeconds } from './topology.js';
+import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin } from '../base/limits.js';
 
 /** Shortest management token: only its length protects it from guessing, and its holder may do everything. */
 export const managementTokenMinChars = 24;
@@ -230,10 +229,12 @@ export function readServing(variables: Variables): Serving {
  * @throws EngineError `CONFIG_INVALID` if a stream of that length would not fit into an invocation
  */
 export function checkedStreamSeconds(text: string, subject: string): number {
-  const { min, max } = streamSeconds;
   const seconds = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds >= min && seconds <= max) return seconds;
-  throw new EngineError('CONFIG_INVALID', `${subject} must be a whole number from ${min} to ${max}`);
+  if (seconds >= streamSecondsMin && seconds <= streamSecondsMax) return seconds;
+  throw new EngineError(
+    'CONFIG_INVALID',
+    `${subject} must be a whole number from ${streamSecondsMin} to ${streamSecondsMax}`,
+  );
 }
 
 function idsIn(list: string): readonly string[] {

@@ -21,9 +21,6 @@ const pollTimeoutMs = 180_000;
 /** Timeout of `serve`: the longest for which API Gateway streams a response. */
 const serveTimeoutMs = 900_000;
 
-/** Times after which a stream to a caller ends, to be opened again: the default, and the bounds of the setting. */
-export const streamSeconds = { default: 180, min: 10, max: 840 } as const;
-
 /** Name of the stage of the REST API of served workflows, the first segment of its paths without a domain of its own. */
 export const serveStage = 'live';
 
