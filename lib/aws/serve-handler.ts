@@ -2,10 +2,10 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { type Caller, mayDo } from '../base/caller.js';
 import { defined } from '../base/defined.js';
 import { EngineError, hasCode } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { callerOf, depsOf, type Arrival, type DoorOptions } from '../http/door.js';
 import { requireLoopback } from '../http/access.js';
-import { problemResponse } from '../http/problem.js';
-import { Refusals } from '../http/refusals.js';
+import type { Refusals } from '../http/refusals.js';
 import type { Deps } from '../operations/deps.js';
 import { createTasks } from '../operations/serve/tasks.js';
 import { createA2aRoutes } from '../serve/a2a/routes.js';
@@ -50,10 +50,13 @@ export function serveHandler(getDeps: GetDeps, options: ServeOptions = {}): Serv
   };
 }
 
+const loadProblem = lazy(() => import('../http/problem.js'));
+const loadRefusals = lazy(() => import('../http/refusals.js'));
+
 function createRoutes(deps: Deps, options: ServeOptions) {
   if (deps.app.serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
   const serve = atUrl(deps.app.serve, options.serveUrl);
-  const refusals = new Refusals(deps);
+  const refusals = lazy(async () => new (await loadRefusals()).Refusals(deps));
   const routes = createA2aRoutes({
     ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log, pushes: false },
     ...defined({ streamMaxMs: options.streamMaxMs }),
@@ -64,7 +67,7 @@ function createRoutes(deps: Deps, options: ServeOptions) {
     try {
       return await routes.fetch(toRequestOfRest(event, { scheme, signal }), arrivalOf(event));
     } catch (error) {
-      return problemResponse(error, deps.log);
+      return (await loadProblem()).problemResponse(error, deps.log);
     }
   };
 }
@@ -85,7 +88,7 @@ interface Knock {
   readonly serve: ServeConfig;
   readonly request: Request;
   readonly arrival: Arrival;
-  readonly refusals: Refusals;
+  readonly refusals: () => Promise<Refusals>;
 }
 
 /** @throws EngineError `UNAUTHORIZED`, `FORBIDDEN` */
@@ -98,7 +101,7 @@ async function admit(deps: Deps, { serve, request, arrival, refusals }: Knock, o
     return { tasks: createTasks(depsOf(deps, caller), serve) };
   } catch (error) {
     if (hasCode(error, 'UNAUTHORIZED')) deps.metrics?.put('ManagementAuthFailures', 1);
-    refusals.note(error, { caller, sourceIp: arrival.sourceIp });
+    (await refusals()).note(error, { caller, sourceIp: arrival.sourceIp });
     throw error;
   }
 }
