@@ -1,6 +1,6 @@
-import { functions, type FunctionName } from '../lib/topology/topology.js';
+import { functions } from '../lib/topology/topology.js';
 import { figure, medianFigure, type Figure } from './figure.js';
-import { type ColdStart, measureColdStarts } from './measure-cold-start.js';
+import { type ColdStart, type MeasuredFunction, measureColdStarts } from './measure-cold-start.js';
 import { percentile } from './statistics.js';
 
 /** Starts per function and variant. The median of fewer varies with every other process on the machine. */
@@ -16,7 +16,7 @@ export async function coldStartFigures(
   progress: (text: string) => void,
 ): Promise<readonly Figure[]> {
   progress(`cold starts on node ${version}`);
-  const names = Object.keys(functions) as FunctionName[];
+  const names = Object.keys(functions).filter((name) => name !== 'serve') as MeasuredFunction[];
   const measured = await measureColdStarts({ node, names, starts });
   return Object.entries(measured).flatMap(([name, { bundled, sdkOutside }]) => {
     const prefix = `cold.node${version.split('.')[0] ?? ''}.${name}`;

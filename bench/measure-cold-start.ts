@@ -28,10 +28,13 @@ export interface ColdStarts {
   readonly sdkOutside: readonly ColdStart[];
 }
 
+/** `serve` answers as a stream, for an app that serves workflows. */
+export type MeasuredFunction = Exclude<FunctionName, 'serve'>;
+
 export interface ColdStartOptions {
   /** The program that runs the function. */
   readonly node: string;
-  readonly names: readonly FunctionName[];
+  readonly names: readonly MeasuredFunction[];
   /** Starts of each of the two variants. */
   readonly starts: number;
 }
@@ -134,7 +137,7 @@ const record = (message: unknown): unknown => ({
 });
 
 /** First event of each function: about runs that do not exist, so that the function only reads. */
-const eventsOf: Readonly<Record<FunctionName, unknown>> = {
+const eventsOf: Readonly<Record<MeasuredFunction, unknown>> = {
   api: {
     rawPath: '/runs',
     rawQueryString: '',

@@ -35,7 +35,14 @@ export interface AlarmRule {
 
 /** Returns rules for each way in which a deployment can stop working, or be attacked, unnoticed. */
 export function alarmRules(parts: AlarmParts): readonly AlarmRule[] {
-  return [...lateWork(parts), ...deadLetterRules(parts), recursion(parts), ...refusals(parts), ...staleTasks(parts)];
+  return [
+    ...lateWork(parts),
+    ...deadLetterRules(parts),
+    recursion(parts),
+    ...refusals(parts),
+    ...staleTasks(parts),
+    ...serving(parts),
+  ];
 }
 
 function lateWork({ table }: AlarmParts): readonly AlarmRule[] {
@@ -123,7 +130,7 @@ function refusals({ table }: AlarmParts): readonly AlarmRule[] {
     {
       id: 'ManagementAuthAlarm',
       anchor: 'management-auth-failures',
-      says: 'Requests to the management API have no valid token.',
+      says: 'Requests to the management API or to served workflows have no valid token.',
       metric: ownMetric(table, 'ManagementAuthFailures', 'Sum', Duration.minutes(5)),
       ...manyRefusals,
     },
@@ -142,6 +149,22 @@ function staleTasks({ table, staleTasksAlarm: above }: AlarmParts): readonly Ala
       metric: ownMetric(table, 'StaleTasks', 'Sum', Duration.minutes(5)),
       above,
       periods: 3,
+      missing: TreatMissingData.NOT_BREACHING,
+    },
+  ];
+}
+
+/** A stream takes up one invocation for as long as it is open, so clients that follow many tasks can use all of them. */
+function serving({ functions: { serve } }: AlarmParts): readonly AlarmRule[] {
+  if (serve === undefined) return [];
+  return [
+    {
+      id: 'ServeThrottlesAlarm',
+      anchor: 'serve-throttles',
+      says: 'Callers of served workflows are turned away, since too many calls and streams are open at once.',
+      metric: serve.metricThrottles({ statistic: 'Sum', period: Duration.minutes(5) }),
+      above: 20,
+      periods: 1,
       missing: TreatMissingData.NOT_BREACHING,
     },
   ];

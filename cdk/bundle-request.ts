@@ -18,6 +18,8 @@ export interface FunctionVariables {
   /** Names or ARNs, as in the settings. If left out, known only after deployment. */
   readonly secrets?: readonly string[];
   readonly parameters?: readonly string[];
+  /** Whether the deployment serves workflows. If left out, nobody has decided. */
+  readonly serves?: boolean;
 }
 
 /** File in `outDir` that receives the outcome, as JSON. */

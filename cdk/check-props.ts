@@ -1,8 +1,8 @@
 import { Token } from 'aws-cdk-lib';
-import { checkedPublicUrl, envNames } from '../lib/topology/env.js';
+import { checkedPublicUrl, checkedStreamSeconds, envNames } from '../lib/topology/env.js';
 import { EngineError } from '../lib/base/errors.js';
 import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
-import type { OutwaitProps } from './props.js';
+import type { OutwaitProps, OutwaitServe } from './props.js';
 import { checkRollout } from './rollout.js';
 
 /**
@@ -13,7 +13,7 @@ export function checkProps(props: OutwaitProps): void {
   checkEnvironment(props.environment ?? {});
   checkNames('secrets', props.secrets ?? []);
   checkNames('parameters', props.parameters ?? []);
-  for (const name of ['api', 'schedule'] as const) {
+  for (const name of ['api', 'schedule', 'serve'] as const) {
     if (props.functions?.[name]?.maxConcurrency !== undefined)
       throw invalid(
         `functions.${name}.maxConcurrency has no effect, since no queue invokes it; use reservedConcurrency`,
@@ -25,6 +25,7 @@ export function checkProps(props: OutwaitProps): void {
     throw invalid('plainPayloads: refuse needs a payloadKey');
   if (props.authorizer !== undefined && props.otherManagementTokens !== undefined)
     throw invalid('otherManagementTokens have no effect with an authorizer');
+  checkServe(props);
   if (props.rollout !== undefined) checkRollout(props.rollout);
   if (props.publicUrl !== undefined && !Token.isUnresolved(props.publicUrl))
     checkedPublicUrl(props.publicUrl, 'publicUrl');
@@ -32,6 +33,20 @@ export function checkProps(props: OutwaitProps): void {
   const { staleTasksAlarm = 0 } = props;
   if (!Number.isInteger(staleTasksAlarm) || staleTasksAlarm < 0)
     throw invalid(`staleTasksAlarm must be a whole number of at least 0, got ${staleTasksAlarm}`);
+}
+
+function checkServe({ serve, functions, domain }: OutwaitProps): void {
+  if (serve === undefined || serve === false) {
+    if (functions?.serve !== undefined) throw invalid('functions.serve has no effect without serve');
+    return;
+  }
+  // From JavaScript, or a cast: nobody may call unless it is said who.
+  const { access } = serve as Partial<OutwaitServe>;
+  if (access?.kind !== 'keys' && access?.kind !== 'iam')
+    throw invalid('serve.access must say who may call the served workflows: { kind: "keys" } or { kind: "iam" }');
+  if (serve.streamSeconds !== undefined) checkedStreamSeconds(String(serve.streamSeconds), 'serve.streamSeconds');
+  if (serve.domain !== undefined && serve.domain.name === domain?.name)
+    throw invalid('serve.domain must be another domain than that of the HTTP API, whose paths take up all of it');
 }
 
 function checkEnvironment(environment: Readonly<Record<string, string>>): void {

@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2';
 import { type Alarm, AlarmStatusWidget, Dashboard, GraphWidget, type IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
@@ -14,6 +15,8 @@ export interface DashboardParts {
   readonly queues: OutwaitQueues;
   readonly functions: OutwaitFunctions;
   readonly api: HttpApi;
+  /** API of served workflows, if any. */
+  readonly serveApi: RestApi | undefined;
 }
 
 const minute = Duration.minutes(1);
@@ -23,7 +26,10 @@ const fiveMinutes = Duration.minutes(5);
 export function createDashboard(scope: Construct, parts: DashboardParts): Dashboard {
   const dashboard = new Dashboard(scope, 'Dashboard');
   dashboard.addWidgets(new AlarmStatusWidget({ title: 'Alarms', alarms: [...parts.alarms], width: 24 }));
-  for (const row of [workInTime, functionsAtWork, apiAndTable, refusals]) dashboard.addWidgets(...row(parts));
+  for (const row of [workInTime, functionsAtWork, apiAndTable, refusals, served]) {
+    const widgets = row(parts);
+    if (widgets.length > 0) dashboard.addWidgets(...widgets);
+  }
   return dashboard;
 }
 
@@ -75,6 +81,20 @@ function apiAndTable({ api, table }: DashboardParts): GraphWidget[] {
       table.metricConsumedWriteCapacityUnits({ period: fiveMinutes }),
     ]),
     graph('Failed conditions', [table.metricConditionalCheckFailedRequests({ period: fiveMinutes })]),
+  ];
+}
+
+function served({ serveApi, functions: { serve } }: DashboardParts): GraphWidget[] {
+  if (serveApi === undefined || serve === undefined) return [];
+  return [
+    graph('Calls of served workflows', [
+      serveApi.metricCount(),
+      serveApi.metricClientError(),
+      serveApi.metricServerError(),
+    ]),
+    graph('Calls at once, streams included', [
+      serve.metric('ConcurrentExecutions', { statistic: 'Maximum', period: minute }),
+    ]),
   ];
 }
 

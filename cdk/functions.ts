@@ -10,10 +10,15 @@ import type { FunctionVariables } from './bundle-request.js';
 import { FunctionBundles } from './function-bundles.js';
 import type { OutwaitProps } from './props.js';
 
-export type OutwaitFunctions = Readonly<Record<FunctionName, LambdaFunction>>;
+const functionNames = Object.keys(functions) as FunctionName[];
+
+export type OutwaitFunctions = Readonly<Record<Exclude<FunctionName, 'serve'>, LambdaFunction>> & {
+  /** Missing if no workflows are served. */
+  readonly serve?: LambdaFunction;
+};
 
 /**
- * Creates the five functions, each with its own role and log group, and no rights yet except to write to that.
+ * Creates the functions, each with its own role and log group, and no rights yet except to write to that.
  * @throws EngineError `CONFIG_INVALID` with the mistake in the user's code
  */
 export function createFunctions(
@@ -21,7 +26,9 @@ export function createFunctions(
   props: OutwaitProps,
   environmentOf: (name: FunctionName) => Record<string, string>,
 ): OutwaitFunctions {
+  const isServed = props.serve !== undefined && props.serve !== false;
   const bundles = new FunctionBundles(props.app, {
+    names: functionNames.filter((name) => name !== 'serve' || isServed),
     ...defined({ load: props.checkApp === false ? undefined : variablesOf(environmentOf('turn'), props) }),
     onUnsure: (message) => {
       Annotations.of(scope).addWarningV2('outwait:app-not-checked', message);
@@ -36,6 +43,7 @@ export function createFunctions(
       poll: create('PollFunction', 'poll'),
       step: create('StepFunction', 'step'),
       schedule: create('ScheduleFunction', 'schedule'),
+      ...defined({ serve: isServed ? create('ServeFunction', 'serve') : undefined }),
     };
   } catch (error) {
     throw bundles.failure ?? error;
@@ -44,7 +52,7 @@ export function createFunctions(
 
 function variablesOf(
   environment: Record<string, string>,
-  { secrets = [], parameters = [] }: OutwaitProps,
+  { secrets = [], parameters = [], serve }: OutwaitProps,
 ): FunctionVariables {
   return {
     environment,
@@ -52,6 +60,7 @@ function variablesOf(
     ...defined({
       secrets: secrets.some((name) => Token.isUnresolved(name)) ? undefined : secrets,
       parameters: parameters.some((name) => Token.isUnresolved(name)) ? undefined : parameters,
+      serves: serve === undefined ? undefined : serve !== false,
     }),
   };
 }

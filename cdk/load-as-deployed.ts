@@ -3,6 +3,7 @@ import { secretsOfApp } from '../lib/aws/app-secrets.js';
 import { envNames } from '../lib/topology/env.js';
 import { bundleApp, importApp } from '../lib/aws/load-app.js';
 import { EngineError, isEngineError } from '../lib/base/errors.js';
+import type { App } from '../lib/workflow/app.js';
 import type { BundleOutcome, BundleRequest, FunctionVariables } from './bundle-request.js';
 import { unreadableSecrets } from './unreadable-secrets.js';
 
@@ -30,6 +31,8 @@ export async function loadAsDeployed(
   const asked = watchEnvironment(variables.environment);
   try {
     const app = await Promise.race([importApp(configFile, file), timeout(configFile)]);
+    const problem = problemWithServing(app, variables);
+    if (problem !== undefined) return { kind: 'refused', message: `${configFile} ${problem}` };
     const lacking = unreadableSecrets(secretsOfApp(app), variables);
     if (lacking.length === 0) return { kind: 'done' };
     return {
@@ -52,6 +55,13 @@ export async function loadAsDeployed(
   } finally {
     process.env = env;
   }
+}
+
+/** Returns what is wrong if the app and the deployment do not agree about served workflows. */
+function problemWithServing({ serve }: App, { serves }: FunctionVariables): string | undefined {
+  if (serve !== undefined && serves === undefined)
+    return 'serves workflows, but it is not said who may call them: set serve.access to { "kind": "keys" } or { "kind": "iam" }, or serve to false';
+  return serve === undefined && serves === true ? 'serves no workflows, but serve is set' : undefined;
 }
 
 /** Replaces `process.env`, and returns the names that are read from then on. */

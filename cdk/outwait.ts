@@ -23,6 +23,7 @@ import { grantRights } from './permissions.js';
 import type { OutwaitProps, OutwaitRollout } from './props.js';
 import { createQueues, type OutwaitQueues } from './queues.js';
 import { createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually } from './rollout.js';
+import { createServeApi, openServeApi, type OutwaitServeApi } from './serve-api.js';
 import { createTable } from './table.js';
 
 /**
@@ -50,6 +51,8 @@ export class Outwait extends Construct {
   readonly api: HttpApi;
   /** Target for your own domain name. */
   readonly domain: DomainName | undefined;
+  /** The REST API of served workflows; undefined without `serve`. */
+  readonly served: OutwaitServeApi | undefined;
   readonly tokenKeys: ISecret;
   /** Secret with the management token; undefined if there is an authorizer. */
   readonly managementToken: ISecret | undefined;
@@ -69,6 +72,8 @@ export class Outwait extends Construct {
       this.managementToken = props.managementToken ?? this.#secret('ManagementToken', removalPolicy);
 
     this.api = createApi(this);
+    const serve = props.serve === false ? undefined : props.serve;
+    this.served = serve === undefined ? undefined : createServeApi(this, serve, props);
     this.functions = createFunctions(this, props, (name) => this.#environment(name, props));
     grantRights({
       functions: this.functions,
@@ -76,6 +81,7 @@ export class Outwait extends Construct {
       queues: this.queues,
       tokenKeys: this.tokenKeys,
       managementTokens: this.#managementTokens(props),
+      serveTokens: serve?.access.kind === 'keys' ? this.#managementTokens(props) : [],
       payloadKey: props.payloadKey,
       eventBus: props.eventBus,
       noticeTopics: props.noticeTopics ?? [],
@@ -92,6 +98,8 @@ export class Outwait extends Construct {
 
     const { api } = this;
     this.domain = openHttpApi(this, api, this.#receiver('api'), props).domain;
+    if (serve !== undefined && this.served !== undefined)
+      openServeApi(this, this.served, { serve, handler: this.#receiver('serve') });
     const { table, functions } = this;
     const { staleTasksAlarm } = props;
     this.alarms = [
@@ -107,9 +115,11 @@ export class Outwait extends Construct {
         : createDashboard(this, {
             ...{ alarms: this.alarms, table, functions, api },
             queues: { work, deadLetters },
+            serveApi: this.served?.api,
           });
     acknowledgeFindings({
       api,
+      serveApi: this.served?.api,
       hasAuthorizer: props.authorizer !== undefined,
       sweepDeadLetters: deadLetters.sweep,
       secrets: [this.tokenKeys, this.managementToken].filter((secret) => secret instanceof Secret),
@@ -129,7 +139,6 @@ export class Outwait extends Construct {
   }
 
   #environment(name: FunctionName, props: OutwaitProps): Record<string, string> {
-    const management = name === 'api' ? this.#managementEnvironment(props) : undefined;
     return {
       ...props.environment,
       [envNames.table]: this.table.tableName,
@@ -147,18 +156,28 @@ export class Outwait extends Construct {
           props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
         [envNames.publicUrl]: publicUrlUsers.includes(name) ? (props.publicUrl ?? this.api.apiEndpoint) : undefined,
       }),
-      ...management,
+      ...(name === 'api' ? this.#managementEnvironment(props, props.authorizer !== undefined) : undefined),
+      ...(name === 'serve' ? this.#serveEnvironment(props) : undefined),
     };
   }
 
-  #managementEnvironment(props: OutwaitProps): Record<string, string> {
-    return this.managementToken === undefined
-      ? { [envNames.managementAccess]: 'authorizer' }
-      : {
-          [envNames.managementTokenSecret]: this.#managementTokens(props)
-            .map(({ secretArn }) => secretArn)
-            .join(','),
-        };
+  #serveEnvironment(props: OutwaitProps): Record<string, string> {
+    if (props.serve === undefined || props.serve === false) return {};
+    const { access, streamSeconds } = props.serve;
+    return {
+      ...this.#managementEnvironment(props, access.kind === 'iam'),
+      ...defined({
+        [envNames.serveUrl]: this.served?.url,
+        [envNames.streamSeconds]: streamSeconds === undefined ? undefined : String(streamSeconds),
+      }),
+    };
+  }
+
+  /** Returns the variables that say whom a function lets in. Without tokens only named keys are accepted. */
+  #managementEnvironment(props: OutwaitProps, byAuthorizer: boolean): Record<string, string> {
+    if (byAuthorizer) return { [envNames.managementAccess]: 'authorizer' };
+    const tokens = this.#managementTokens(props).map(({ secretArn }) => secretArn);
+    return tokens.length === 0 ? {} : { [envNames.managementTokenSecret]: tokens.join(',') };
   }
 
   #managementTokens({ otherManagementTokens = [] }: OutwaitProps): readonly ISecret[] {
@@ -167,7 +186,9 @@ export class Outwait extends Construct {
 
   /** Returns the target of events for a function. */
   #receiver(name: FunctionName): IFunction {
-    return this.aliases?.[name] ?? this.functions[name];
+    const receiver = this.aliases?.[name] ?? this.functions[name];
+    if (receiver === undefined) throw new Error(`there is no function ${name}`);
+    return receiver;
   }
 
   /** Returns the alarms that roll a deployment back. */
@@ -218,7 +239,7 @@ export class Outwait extends Construct {
 /**
  * Functions that use the bus: those that start runs, which note on them that there is one, and the one that publishes.
  */
-const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule'];
+const busUsers: readonly FunctionName[] = ['api', 'turn', 'schedule', 'serve'];
 
 /**
  * Functions that tell others where the API is, and `api`: those that start remote tasks name it to their servers, `poll`

@@ -22,6 +22,7 @@ const uses: Readonly<
   poll: { sendsTo: ['turn', 'work', 'start', 'slow'] },
   step: { sendsTo: ['turn', 'work', 'step'] },
   schedule: { indexes: ['due'], sendsTo: ['turn', 'work', 'step'] },
+  serve: { indexes: ['list', 'tenant'], sendsTo: ['turn'] },
 };
 
 /** Functions that call remote servers. */
@@ -34,6 +35,8 @@ export interface Resources {
   readonly tokenKeys: ISecret;
   /** Empty if there is an authorizer. */
   readonly managementTokens: readonly ISecret[];
+  /** Management tokens that callers of served workflows may use. */
+  readonly serveTokens: readonly ISecret[];
   readonly payloadKey: IKey | undefined;
   readonly eventBus: IEventBus | undefined;
   readonly noticeTopics: readonly ITopic[];
@@ -49,6 +52,7 @@ export function grantRights(resources: Resources): void {
     (typeof uses)[FunctionName],
   ][]) {
     const user = functions[name];
+    if (user === undefined) continue;
     // Leaves out deletes, which never happen, and transactions, which need no action of their own.
     allow(user, ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:Query'], table.tableArn);
     for (const index of indexes) allow(user, ['dynamodb:Query'], `${table.tableArn}/index/${index}`);
@@ -62,6 +66,7 @@ export function grantRights(resources: Resources): void {
   // The worker that reads remote tasks sends the notices to people, too.
   for (const { topicArn } of resources.noticeTopics) allow(functions.poll, ['sns:Publish'], topicArn);
   for (const secret of resources.managementTokens) grantSecret(functions.api, secret);
+  if (functions.serve !== undefined) for (const secret of resources.serveTokens) grantSecret(functions.serve, secret);
   for (const name of callers) grantNamed(functions[name], resources);
 }
 

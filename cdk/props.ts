@@ -21,6 +21,30 @@ export type OutwaitAuthorizer =
       readonly scopes?: readonly string[];
     };
 
+/** Who may call the served workflows, and where. */
+export interface OutwaitServe {
+  /**
+   * `keys`: callers with a named key of the role `call`, or the management token, as bearer token. `iam`: callers that sign
+   * requests (AWS Signature Version 4) with the right `execute-api:Invoke`; `access.principals` of the app says what each may
+   * do. Cards are for everyone.
+   */
+  readonly access: { readonly kind: 'keys' } | { readonly kind: 'iam' };
+  /**
+   * Custom domain, other than that of the HTTP API. You create the DNS record yourself: its target is an output. Default:
+   * none; the path then begins with a stage, so the card is not at the root of the host.
+   */
+  readonly domain?: { readonly name: string; readonly certificate: ICertificate };
+  /** ARN of a web ACL (AWS WAF) of the region, for the stage. Default: none. */
+  readonly webAclArn?: string;
+  /** Seconds after which a stream ends, to be opened again by the client, 10 to 840. Default: 180. */
+  readonly streamSeconds?: number;
+  /**
+   * Whether to create the role with which API Gateway writes access logs: a setting of the whole account in the region, kept
+   * when the stack goes. Set false where the account has one. Default: true.
+   */
+  readonly accountLogRole?: boolean;
+}
+
 /** Way in which the functions of a new deployment take over from the previous ones. */
 export type OutwaitRollout =
   /** All at once, through the aliases: for a fix that must not wait, or be held up by an alarm. */
@@ -31,7 +55,7 @@ export type OutwaitRollout =
   | { readonly kind: 'linear'; readonly percent: number; readonly everyMinutes: number };
 
 export interface OutwaitFunctionProps {
-  /** Default: 1,024 for `turn` and `step`, 512 for the others. */
+  /** Default: 1,024 for `turn` and `step`, 256 for `serve`, 512 for the others. */
   readonly memoryMb?: number;
   /**
    * Concurrent invocations that a queue may cause, 2 to 1,000; only for `turn` (default 100), `poll` (20 by each of its
@@ -78,6 +102,11 @@ export interface OutwaitProps {
    * API's own, which works as long as its default endpoint is not disabled.
    */
   readonly publicUrl?: string;
+  /**
+   * Lets others call the workflows that the app serves, through a REST API of their own. `false`: they are not served by
+   * this deployment. Default: an app that serves workflows is refused.
+   */
+  readonly serve?: OutwaitServe | false;
   /** Authorizer of the management routes. Default: none, and management requests need the management token. */
   readonly authorizer?: OutwaitAuthorizer;
   /**
@@ -121,7 +150,7 @@ export interface OutwaitProps {
     readonly securityGroups?: readonly ISecurityGroup[];
   };
   /**
-   * Limits on the requests of all callers together; beyond them requests get 429. Default: 200 a second, bursts of 400.
+   * Limits on the requests of all callers together, for each API; beyond them requests get 429. Default: 200 a second, bursts of 400.
    */
   readonly throttle?: { readonly perSecond: number; readonly burst: number };
   /**

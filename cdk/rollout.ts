@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import { ArnFormat, type CfnElement, Duration, Stack } from 'aws-cdk-lib';
 import { type Alarm, MathExpression, Metric, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import {
@@ -16,7 +17,10 @@ import type { AlarmRule } from './alarms.js';
 import type { OutwaitFunctions } from './functions.js';
 import type { OutwaitRollout } from './props.js';
 
-export type OutwaitAliases = Readonly<Record<FunctionName, Alias>>;
+export type OutwaitAliases = Readonly<Record<Exclude<FunctionName, 'serve'>, Alias>> & {
+  /** Missing if no workflows are served. */
+  readonly serve?: Alias;
+};
 
 type GradualRollout = Exclude<OutwaitRollout, { kind: 'allAtOnce' }>;
 
@@ -25,13 +29,14 @@ const shiftMaxMinutes = 2_880;
 
 /** Creates an alias `live` for each function, which points to a published version, not to the latest code. */
 export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
-  const create = (name: FunctionName): Alias => functions[name].addAlias('live');
+  const create = (name: Exclude<FunctionName, 'serve'>): Alias => functions[name].addAlias('live');
   return {
     api: create('api'),
     turn: create('turn'),
     poll: create('poll'),
     step: create('step'),
     schedule: create('schedule'),
+    ...defined({ serve: functions.serve?.addAlias('live') }),
   };
 }
 
@@ -41,11 +46,7 @@ export function createAliases(functions: OutwaitFunctions): OutwaitAliases {
  * stop fails.
  */
 export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[] {
-  const failures = metrics.byVersion.HandlerFailures.map((name) => [
-    `${name}Failures`,
-    ownMetricOf(aliases[name], 'HandlerFailures'),
-  ]);
-  const errors = Object.entries(aliases).map(([name, alias]) => [`${name}Errors`, errorsOf(alias)]);
+  const names = (Object.keys(aliases) as FunctionName[]).filter((name) => name !== 'serve');
   const common = {
     above: 0,
     // Evaluates five minutes: a data point belongs to the minute in which its invocation began, and may come some
@@ -54,19 +55,17 @@ export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[]
     breaching: 1,
     missing: TreatMissingData.NOT_BREACHING,
   };
+  const failing = {
+    anchor: 'rollout-errors',
+    says: 'The latest deployment fails.',
+    ...common,
+  };
   return [
-    {
-      id: 'RolloutErrorsAlarm',
-      anchor: 'rollout-errors',
-      says: 'The latest deployment fails.',
-      metric: new MathExpression({
-        expression: 'SUM(METRICS())',
-        label: 'Errors and failures',
-        period: Duration.minutes(1),
-        usingMetrics: Object.fromEntries([...errors, ...failures]) as Record<string, Metric>,
-      }),
-      ...common,
-    },
+    { id: 'RolloutErrorsAlarm', metric: failuresOf(aliases, names), ...failing },
+    // By itself: an alarm takes ten metrics.
+    ...(aliases.serve === undefined
+      ? []
+      : [{ id: 'RolloutServeErrorsAlarm', metric: failuresOf(aliases, ['serve']), ...failing }]),
     {
       id: 'RolloutBlockedAlarm',
       anchor: 'rollout-blocked-runs',
@@ -75,6 +74,27 @@ export function rolloutAlarmRules(aliases: OutwaitAliases): readonly AlarmRule[]
       ...common,
     },
   ];
+}
+
+/** Returns the sum of the errors of the functions and of the failures that they count themselves. */
+function failuresOf(aliases: OutwaitAliases, names: readonly FunctionName[]): MathExpression {
+  const counting: readonly FunctionName[] = metrics.byVersion.HandlerFailures;
+  const metricsOf = (of: readonly FunctionName[], kind: string, metricOf: (alias: Alias) => Metric) =>
+    of.flatMap((name): readonly (readonly [string, Metric])[] => {
+      const alias = aliases[name];
+      return alias === undefined ? [] : [[`${name}${kind}`, metricOf(alias)]];
+    });
+  const counted = names.filter((name) => counting.includes(name));
+  const counts = [
+    ...metricsOf(names, 'Errors', errorsOf),
+    ...metricsOf(counted, 'Failures', (alias) => ownMetricOf(alias, 'HandlerFailures')),
+  ];
+  return new MathExpression({
+    expression: 'SUM(METRICS())',
+    label: 'Errors and failures',
+    period: Duration.minutes(1),
+    usingMetrics: Object.fromEntries(counts),
+  });
 }
 
 /** Returns the errors of a version, which Lambda counts while an alias points to two of them. */

@@ -12,10 +12,10 @@ import type { Construct } from 'constructs';
 import { z } from 'zod';
 import type { FunctionName } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
-import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
-import type { OutwaitProps } from './props.js';
+import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin } from '../lib/base/limits.js';
+import type { OutwaitProps, OutwaitServe } from './props.js';
 
-const functionNames = ['api', 'turn', 'poll', 'step', 'schedule'] as const satisfies readonly FunctionName[];
+const functionNames = ['api', 'turn', 'poll', 'step', 'schedule', 'serve'] as const satisfies readonly FunctionName[];
 const text = z.string().min(1);
 const count = z.int().min(1);
 /**
@@ -29,6 +29,10 @@ const arnOf = (what: string, service: string, resource: string) =>
       new RegExp(`^arn:[a-z-]+:${service}:[a-z0-9-]*:[0-9]*:${resource}$`),
       `Invalid input: expected the ARN of ${what}`,
     );
+const domainSchema = z.strictObject({
+  name: text,
+  certificateArn: arnOf('an ACM certificate', 'acm', 'certificate/[A-Za-z0-9-]+'),
+});
 const secretArn = z
   .string()
   .regex(
@@ -67,10 +71,23 @@ const settingsSchema = z.strictObject({
     )
     .optional(),
   startsMaxConcurrency: z.int().min(2).max(1_000).optional(),
-  domain: z
-    .strictObject({ name: text, certificateArn: arnOf('an ACM certificate', 'acm', 'certificate/[A-Za-z0-9-]+') })
-    .optional(),
+  domain: domainSchema.optional(),
   publicUrl: z.url({ protocol: /^https$/ }).optional(),
+  serve: z
+    .union([
+      z.literal(false),
+      z.strictObject({
+        access: z.discriminatedUnion('kind', [
+          z.strictObject({ kind: z.literal('keys') }),
+          z.strictObject({ kind: z.literal('iam') }),
+        ]),
+        domain: domainSchema.optional(),
+        webAclArn: arnOf('a web ACL', 'wafv2', 'regional/webacl/[A-Za-z0-9/_-]+').optional(),
+        streamSeconds: z.int().min(streamSecondsMin).max(streamSecondsMax).optional(),
+        accountLogRole: z.boolean().optional(),
+      }),
+    ])
+    .optional(),
   authorizer: z
     .discriminatedUnion('kind', [
       z.strictObject({ kind: z.literal('iam') }),
@@ -152,6 +169,7 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
     noticeTopicArns,
     logRetentionDays,
     domain,
+    serve,
     vpc,
     payloadKeyArn,
     ...others
@@ -172,13 +190,8 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
       noticeTopics: noticeTopicArns?.map((arn, at) => Topic.fromTopicArn(scope, `NoticeTopic${at}`, arn)),
       alarmsTopic: alarmsTopicArn === undefined ? undefined : Topic.fromTopicArn(scope, 'AlarmsTopic', alarmsTopicArn),
       logRetention: logRetentionDays === undefined ? undefined : retentionOf(logRetentionDays),
-      domain:
-        domain === undefined
-          ? undefined
-          : {
-              name: domain.name,
-              certificate: Certificate.fromCertificateArn(scope, 'Certificate', domain.certificateArn),
-            },
+      domain: domain === undefined ? undefined : domainOf(scope, 'Certificate', domain),
+      serve: serve === undefined || serve === false ? serve : serveOf(scope, serve),
       tokenKeys:
         tokenKeysSecretArn === undefined
           ? undefined
@@ -197,6 +210,20 @@ export function propsOf(scope: Construct, settings: Settings): OutwaitProps {
       eventBus: eventBus === undefined ? undefined : busOf(scope, eventBus),
       vpc: vpc === undefined ? undefined : vpcOf(scope, vpc),
     }),
+  };
+}
+
+function domainOf(scope: Construct, id: string, { name, certificateArn }: z.infer<typeof domainSchema>) {
+  return { name, certificate: Certificate.fromCertificateArn(scope, id, certificateArn) };
+}
+
+function serveOf(
+  scope: Construct,
+  { domain, ...others }: Exclude<NonNullable<Settings['serve']>, false>,
+): OutwaitServe {
+  return {
+    ...others,
+    ...defined({ domain: domain === undefined ? undefined : domainOf(scope, 'ServeCertificate', domain) }),
   };
 }
 

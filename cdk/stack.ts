@@ -17,9 +17,10 @@ export class OutwaitStack extends Stack {
       description: 'outwait: durable workflows that wait on remote tasks',
     });
     this.outwait = new Outwait(this, 'Outwait', propsOf(this, settings));
-    const { api, dashboard, deadLetters, domain, managementToken, queues, table, tokenKeys } = this.outwait;
+    const { api, dashboard, deadLetters, domain, managementToken, queues, served, table, tokenKeys } = this.outwait;
     this.#tell({
       ApiUrl: api.apiEndpoint,
+      ServeUrl: served?.url,
       TableName: table.tableName,
       TokenKeysSecret: tokenKeys.secretArn,
       ManagementTokenSecret: managementToken?.secretArn,
@@ -39,6 +40,8 @@ export class OutwaitStack extends Stack {
       DashboardUrl: dashboard && urlOf(dashboard),
       DomainTarget: domain?.regionalDomainName,
       DomainHostedZoneId: domain?.regionalHostedZoneId,
+      ServeDomainTarget: served?.domain?.domainNameAliasDomainName,
+      ServeDomainHostedZoneId: served?.domain?.domainNameAliasHostedZoneId,
     });
   }
 

@@ -1,19 +1,23 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import { mayDo } from '../base/caller.js';
-import { EngineError } from '../base/errors.js';
+import { type Caller, mayDo } from '../base/caller.js';
+import { defined } from '../base/defined.js';
+import { EngineError, hasCode } from '../base/errors.js';
+import { lazy } from '../base/lazy.js';
 import { callerOf, depsOf, type Arrival, type DoorOptions } from '../http/door.js';
 import { requireLoopback } from '../http/access.js';
+import type { Refusals } from '../http/refusals.js';
 import type { Deps } from '../operations/deps.js';
 import { createPushConfigs } from '../operations/serve/push-configs.js';
 import { createTasks } from '../operations/serve/tasks.js';
 import { createA2aRoutes } from '../serve/a2a/routes.js';
 import { publicKeys } from '../serve/sign-push.js';
+import type { Serving } from '../topology/env.js';
 import type { ServeConfig } from '../workflow/serve.js';
 import type { GetDeps } from './get-deps.js';
 import { measured } from './measured.js';
 import { toRequestOfRest } from './rest-event.js';
 
-export interface ServeOptions extends DoorOptions {
+export interface ServeOptions extends DoorOptions, Serving {
   /** Whether to refuse requests that a web page of another origin could send. For local mode. Default false. */
   readonly loopbackOnly?: boolean;
   /** Origins whose pages may send requests in spite of `loopbackOnly`. Default none. */
@@ -48,44 +52,66 @@ export function serveHandler(getDeps: GetDeps, options: ServeOptions = {}): Serv
   };
 }
 
+const loadProblem = lazy(() => import('../http/problem.js'));
+const loadRefusals = lazy(() => import('../http/refusals.js'));
+
 function createRoutes(deps: Deps, options: ServeOptions) {
-  const { serve } = deps.app;
-  if (serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
+  if (deps.app.serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
+  const serve = atUrl(deps.app.serve, options.serveUrl);
+  const refusals = lazy(async () => new (await loadRefusals()).Refusals(deps));
   const routes = createA2aRoutes({
-    ...{
-      serve,
-      workflows: deps.app.workflows,
-      clock: deps.clock,
-      log: deps.log,
-      pushes: deps.pushSender !== undefined,
-    },
+    ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log },
+    pushes: deps.pushSender !== undefined,
+    ...defined({ streamMaxMs: options.streamMaxMs }),
     jwks: () => publicKeys(deps.tokens.signingSeeds()),
-    admit: async (request, arrival) => admit(deps, { serve, request, arrival: arrival as Arrival }, options),
+    admit: async (request, arrival) => admit(deps, { serve, request, arrival: arrival as Arrival, refusals }, options),
   });
   return async (event: APIGatewayProxyEvent, signal?: AbortSignal): Promise<Response> => {
-    const { authorizer, identity } = event.requestContext;
     const scheme = options.loopbackOnly === true ? 'http' : 'https';
-    return routes.fetch(toRequestOfRest(event, { scheme, signal }), {
-      authorizer,
-      sourceIp: identity.sourceIp,
-    } satisfies Arrival);
+    try {
+      return await routes.fetch(toRequestOfRest(event, { scheme, signal }), arrivalOf(event));
+    } catch (error) {
+      return (await loadProblem()).problemResponse(error, deps.log);
+    }
   };
 }
 
+/** Fills in the URL of the agent, unless the app has one. */
+function atUrl(serve: ServeConfig, url: string | undefined): ServeConfig {
+  return { ...serve, agent: { ...defined({ url }), ...serve.agent } };
+}
+
+/** Returns what the gateway adds to a request, which a client cannot forge. A REST API has principals of IAM elsewhere. */
+function arrivalOf({ requestContext: { authorizer, identity } }: APIGatewayProxyEvent): Arrival {
+  const { userArn, sourceIp } = identity;
+  const iam = userArn === null ? undefined : { iam: { userArn } };
+  return { authorizer: authorizer ?? iam, sourceIp };
+}
+
+interface Knock {
+  readonly serve: ServeConfig;
+  readonly request: Request;
+  readonly arrival: Arrival;
+  readonly refusals: () => Promise<Refusals>;
+}
+
 /** @throws EngineError `UNAUTHORIZED`, `FORBIDDEN` */
-async function admit(
-  deps: Deps,
-  { serve, request, arrival }: { readonly serve: ServeConfig; readonly request: Request; readonly arrival: Arrival },
-  options: ServeOptions,
-) {
-  if (options.loopbackOnly === true) requireLoopback(request, options.allowedOrigins);
-  const caller = await callerOf(deps, request, arrival, options);
-  if (!mayDo(caller, 'call')) throw new EngineError('FORBIDDEN', 'the caller needs the role call');
-  const own = depsOf(deps, caller);
-  return {
-    tasks: createTasks(own, serve),
-    pushConfigs: deps.pushSender === undefined ? undefined : createPushConfigs(own),
-  };
+async function admit(deps: Deps, { serve, request, arrival, refusals }: Knock, options: ServeOptions) {
+  let caller: Caller | undefined;
+  try {
+    if (options.loopbackOnly === true) requireLoopback(request, options.allowedOrigins);
+    caller = await callerOf(deps, request, arrival, options);
+    if (!mayDo(caller, 'call')) throw new EngineError('FORBIDDEN', 'the caller needs the role call');
+    const own = depsOf(deps, caller);
+    return {
+      tasks: createTasks(own, serve),
+      pushConfigs: deps.pushSender === undefined ? undefined : createPushConfigs(own),
+    };
+  } catch (error) {
+    if (hasCode(error, 'UNAUTHORIZED')) deps.metrics?.put('ManagementAuthFailures', 1);
+    (await refusals()).note(error, { caller, sourceIp: arrival.sourceIp });
+    throw error;
+  }
 }
 
 /** Sends a response. A stream that writes nothing would lose its status, so a body that is empty is a newline. */

@@ -103,6 +103,10 @@ export const dueShardsMin = 16;
 /** Most partitions of the due index: each costs one query per sweep, and the quota of the table is reached earlier. */
 export const dueShardsMax = 256;
 
+/** Bounds of the seconds after which a stream to a caller of a served workflow ends, to be opened again. */
+export const streamSecondsMin = 10;
+export const streamSecondsMax = 840;
+
 export const idempotencyKeyMaxBytes = 255;
 
 // Replies of remote servers.

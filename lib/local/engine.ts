@@ -104,7 +104,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
   const server = createGateway(
     withStats(lambda, { log, allowedOrigins }, (event) => lambda.invoke('api', () => api(event))),
     log,
-    servedDoors(getDeps, options, stopped.signal),
+    servedDoors({ getDeps, lambda, stopped: stopped.signal }, options),
   );
   // Listens first: a second engine must not run a single turn.
   await listen(server, options.port);
@@ -129,9 +129,8 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
 
 /** Returns the doors of served workflows; undefined if the app serves none. */
 function servedDoors(
-  getDeps: () => Deps,
+  { getDeps, lambda, stopped }: Pick<SourceParts, 'getDeps' | 'lambda'> & { readonly stopped: AbortSignal },
   { app, managementToken, allowedOrigins = [] }: LocalEngineOptions,
-  stopped: AbortSignal,
 ): ServedDoors | undefined {
   if (app.serve === undefined) return undefined;
   const load = lazy(async () => {
@@ -143,7 +142,10 @@ function servedDoors(
   });
   return {
     takes: isServed,
-    answer: async (request, body, response) => answerAsStream(await load(), request, body, { response, stopped }),
+    answer: async (request, body, response) => {
+      const serve = await load();
+      await lambda.invoke('serve', () => answerAsStream(serve, request, body, { response, stopped }));
+    },
   };
 }
 

@@ -19,6 +19,7 @@ export class LocalLambda {
     poll: noInvocation,
     step: noInvocation,
     schedule: noInvocation,
+    serve: noInvocation,
   };
   readonly #inFlight = new Set<Promise<unknown>>();
 

@@ -1,6 +1,7 @@
+import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { hostReach } from '../base/host-reach.js';
-import { dueShardsMax, dueShardsMin } from '../base/limits.js';
+import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin } from '../base/limits.js';
 
 /** Shortest management token: only its length protects it from guessing, and its holder may do everything. */
 export const managementTokenMinChars = 24;
@@ -44,6 +45,10 @@ export const envNames = {
   managementAccess: 'OUTWAIT_MANAGEMENT_ACCESS',
   /** URL under which others reach the HTTP API. Without it no server is asked to push. */
   publicUrl: 'OUTWAIT_PUBLIC_URL',
+  /** URL under which others call the served workflows, without `/a2a`. Its host is not taken from requests then. */
+  serveUrl: 'OUTWAIT_SERVE_URL',
+  /** Seconds after which a stream to a caller of a served workflow ends, to be opened again; default 180. */
+  streamSeconds: 'OUTWAIT_STREAM_SECONDS',
   /** Name or ARN of the EventBridge bus that receives lifecycle events. Without it none are published. */
   eventBus: 'OUTWAIT_EVENT_BUS',
   /** Partitions of the due index over which markers are spread, 16 (the default) to 256; may be changed at any time. */
@@ -197,6 +202,39 @@ export function readManagementAccess(variables: Variables): ManagementAccess {
     case 'secret':
       return { kind, tokens: idsIn(source.secretId).map((secretId) => ({ kind: 'secret', secretId })) };
   }
+}
+
+export interface Serving {
+  /** URL under which others call the served workflows. Default: that of the request. */
+  readonly serveUrl?: string;
+  /** Time after which a stream ends, to be opened again. Default 3 minutes. */
+  readonly streamMaxMs?: number;
+}
+
+/**
+ * Reads how a deployment serves workflows.
+ * @throws EngineError `CONFIG_INVALID`
+ */
+export function readServing(variables: Variables): Serving {
+  const url = optional(variables, envNames.serveUrl);
+  const seconds = optional(variables, envNames.streamSeconds);
+  return defined({
+    serveUrl: url === undefined ? undefined : checkedPublicUrl(url, envNames.serveUrl),
+    streamMaxMs: seconds === undefined ? undefined : 1_000 * checkedStreamSeconds(seconds, envNames.streamSeconds),
+  });
+}
+
+/**
+ * Returns the number of seconds. `subject` begins the message.
+ * @throws EngineError `CONFIG_INVALID` if a stream of that length would not fit into an invocation
+ */
+export function checkedStreamSeconds(text: string, subject: string): number {
+  const seconds = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds >= streamSecondsMin && seconds <= streamSecondsMax) return seconds;
+  throw new EngineError(
+    'CONFIG_INVALID',
+    `${subject} must be a whole number from ${streamSecondsMin} to ${streamSecondsMax}`,
+  );
 }
 
 function idsIn(list: string): readonly string[] {

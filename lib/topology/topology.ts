@@ -18,6 +18,12 @@ const maxReceiveCount = 5;
 /** Timeout of `poll`: 5 rounds of reads of up to 30 s, 8 at a time, plus a margin. */
 const pollTimeoutMs = 180_000;
 
+/** Timeout of `serve`: the longest for which API Gateway streams a response. */
+const serveTimeoutMs = 900_000;
+
+/** Name of the stage of the REST API of served workflows, the first segment of its paths without a domain of its own. */
+export const serveStage = 'live';
+
 export interface QueueTopology {
   readonly fifo: boolean;
   readonly visibilityMs: number;
@@ -44,7 +50,8 @@ export interface FunctionTopology {
   readonly recursiveLoop: 'allow' | 'terminate';
 }
 
-export type FunctionName = 'api' | 'turn' | 'poll' | 'step' | 'schedule';
+/** `serve` is part of a deployment only if its app serves workflows. */
+export type FunctionName = 'api' | 'turn' | 'poll' | 'step' | 'schedule' | 'serve';
 export type QueueName = 'turn' | 'work' | 'step' | 'start' | 'slow';
 
 const work: QueueTopology = {
@@ -97,6 +104,8 @@ export const functions: Readonly<Record<FunctionName, FunctionTopology>> = {
   poll: { timeoutMs: pollTimeoutMs, memoryMb: 512, recursiveLoop: 'allow' },
   step: { timeoutMs: stepFunctionTimeoutMs, memoryMb: 1_024, recursiveLoop: 'allow' },
   schedule: { timeoutMs: 60_000, memoryMb: 512, recursiveLoop: 'terminate' },
+  // Ends streams itself, before API Gateway would. Small, since its time is what a stream costs.
+  serve: { timeoutMs: serveTimeoutMs, memoryMb: 256, recursiveLoop: 'terminate' },
 };
 
 export const schedule = {
@@ -141,7 +150,7 @@ export const metrics = {
     workflow: 'Workflow',
   },
   /** Metrics of one version of a function instead of the whole deployment, and the functions that write them. */
-  byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step'] },
+  byVersion: { NewlyBlockedRuns: ['turn'], HandlerFailures: ['api', 'turn', 'poll', 'step', 'serve'] },
   versionDimensions: { function: 'Function', version: 'Version' },
 } as const satisfies {
   readonly namespace: string;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { EngineError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
+import { lazy } from '../../base/lazy.js';
 import type { Log } from '../../base/log.js';
 import type { Clock } from '../../base/time.js';
 import type { AnyWorkflow } from '../../workflow/context.js';
@@ -10,7 +11,6 @@ import type { A2aVersion } from './call.js';
 import { agentCard, extensionsOf, hasExtendedCard } from './card.js';
 import { type Admitted, type Endpoint, jsonResponse } from './endpoint.js';
 import { a2aProblem, errorHeaders, httpErrorBody } from './errors.js';
-import { answerHttpJson } from './http-json-door.js';
 import { answerRpc } from './json-rpc-door.js';
 import { blockMaxMs, keepAliveMs, streamMaxMs } from './limits.js';
 import { versionOf } from './read-call.js';
@@ -43,6 +43,8 @@ export interface A2aOptions {
   readonly timer?: Timer;
 }
 
+const loadHttpJson = lazy(() => import('./http-json-door.js'));
+
 /** How long clients and proxies may keep a card. */
 const cardMaxAgeSeconds = 3_600;
 /** How long receivers may keep the keys: shorter than a key is in front before it signs. */
@@ -64,9 +66,10 @@ export function createA2aRoutes(options: A2aOptions): Hono {
   for (const prefix of ['', '/agents/:skill']) {
     app.get(`${prefix}/.well-known/agent-card.json`, (context) => cardResponse(context, options));
     app.post(`${prefix}/a2a`, (context) => answerRpc(context.req.raw, endpointOf(context, options)));
-    app.all(`${prefix}/a2a/rest/*`, (context) => {
+    app.all(`${prefix}/a2a/rest/*`, async (context) => {
       const { pathname } = new URL(context.req.url);
       const path = pathname.slice(pathname.indexOf('/a2a/rest') + '/a2a/rest'.length);
+      const { answerHttpJson } = await loadHttpJson();
       return answerHttpJson(context.req.raw, path, endpointOf(context, options));
     });
     app.all(`${prefix}/.well-known/agent-card.json`, () => methodNotAllowed('GET, HEAD', options.log));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { measureBundle } from '../../../bench/measure-bundles.js';
 
 describe('the bundle of a function, for an app that uses no library', () => {
-  it.each(['api', 'turn', 'step', 'poll', 'schedule'])(
+  it.each(['api', 'turn', 'step', 'poll', 'schedule', 'serve'])(
     'of %s has Lambda load less than 450 KB at once',
     async (name) => {
       const { atOnceBytes, allBytes } = await measureBundle(name);

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BundleOutcome, type BundleRequest, outcomeFile } from '../../../cdk/bundle-request.js';
+import {
+  type BundleOutcome,
+  type BundleRequest,
+  type FunctionVariables,
+  outcomeFile,
+} from '../../../cdk/bundle-request.js';
 
 const program = fileURLToPath(new URL('../../../cdk/bundle-functions.ts', import.meta.url));
 let folder: string;
@@ -17,11 +22,16 @@ afterAll(() => {
 });
 
 /** Loads the app with these variables; the shell has others. */
-function load(config: string, environment: Record<string, string> = {}, unknown: readonly string[] = []) {
+function load(
+  config: string,
+  environment: Record<string, string> = {},
+  unknown: readonly string[] = [],
+  more: Partial<FunctionVariables> = {},
+) {
   const outDir = mkdtempSync(join(folder, 'out-'));
   const configFile = join(folder, 'outwait.config.ts');
   writeFileSync(configFile, `import { defineApp, defineWorkflow, mcpServer } from 'outwait';\n${config}`);
-  const request: BundleRequest = { configFile, outDir, names: [], load: { environment, unknown } };
+  const request: BundleRequest = { configFile, outDir, names: [], load: { environment, unknown, ...more } };
   spawnSync(process.execPath, ['--import', 'tsx', program], {
     input: JSON.stringify(request),
     env: { ...process.env, REPORTS_URL: 'https://of-the-shell.example.com/mcp' },
@@ -97,4 +107,25 @@ test('an app whose server needs a secret that the functions will not have is not
   expect(load(config)).toEqual(
     unsure(/outwait\.config\.ts names secrets that the functions cannot read, .*: "environment" lacks REPORTS_TOKEN$/),
   );
+});
+
+const serving = `
+  const flow = defineWorkflow({ name: 'flow', run: async () => 1 });
+  export default defineApp({
+    workflows: [flow],
+    serve: { agent: { name: 'Desk', description: 'Does things' }, onMessage: 'flow' },
+  });`;
+
+test('an app that serves workflows is refused unless it is said who may call them, or that nobody may', () => {
+  expect(load(serving)).toEqual(
+    refused(/serves workflows, but it is not said who may call them: set serve\.access to/),
+  );
+  expect(load(serving, {}, [], { serves: true })).toEqual({ kind: 'done' });
+  expect(load(serving, {}, [], { serves: false })).toEqual({ kind: 'done' });
+});
+
+test('an app that serves nothing is refused where callers are let in', () => {
+  const config = 'export default defineApp({ workflows: [] });';
+  expect(load(config, {}, [], { serves: true })).toEqual(refused(/serves no workflows, but serve is set$/));
+  expect(load(config, {}, [], { serves: false })).toEqual({ kind: 'done' });
 });

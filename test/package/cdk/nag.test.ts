@@ -26,10 +26,12 @@ test('what cdk-nag finds is acknowledged, each with its reason, also with all th
       ...plain,
       stackName: 'Set',
       authorizer: { kind: 'iam' },
+      serve: { access: { kind: 'iam' } },
       secrets: ['prod/reports'],
       parameters: ['/prod/reports/key'],
       vpc: { id: 'vpc-11111111', subnetIds: ['subnet-11111111'], availabilityZones: ['eu-west-1a'] },
     });
+    new OutwaitStack(app, { ...plain, stackName: 'Serving', serve: { access: { kind: 'keys' } } });
     new OutwaitStack(app, { ...plain, stackName: 'Rollout', rollout: { kind: 'canary', percent: 10, minutes: 15 } });
     app.synth();
     const { pluginReports } = JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')) as Report;
@@ -38,7 +40,11 @@ test('what cdk-nag finds is acknowledged, each with its reason, also with all th
     const report = pluginReports.find(({ pluginName }) => pluginName === 'AwsSolutions')!;
     const rules = report.suppressedViolations.map(({ ruleName }) => ruleName.replace(/\[.*$/, ''));
     expect([...new Set(rules)].sort()).toEqual([
+      'AwsSolutions-APIG2',
+      'AwsSolutions-APIG3',
       'AwsSolutions-APIG4',
+      'AwsSolutions-APIG6',
+      'AwsSolutions-COG4',
       'AwsSolutions-IAM4',
       'AwsSolutions-IAM5',
       'AwsSolutions-SMG4',

@@ -31,6 +31,7 @@ describe.each([
       dueShards: 32,
     },
   ],
+  ['with served workflows', { serve: { access: { kind: 'keys' } } }],
   ['with a rollout', { rollout: { kind: 'canary', percent: 10, minutes: 15 } }],
 ] as const)('a stack %s', (_, settings) => {
   let resources: Readonly<Record<string, Resource>>;

@@ -18,6 +18,7 @@ import { Opened } from './opened.js';
 import { permissionsOf } from './permissions.js';
 import { createQueues, type Queue } from './queues.js';
 import { writeReplicaProgram } from './replica-program.js';
+import { RestApi } from './rest-api.js';
 import { type Grant, Rights } from './rights.js';
 import { runtimeEnvironment } from './runtime-environment.js';
 import { startRules } from './schedule-rules.js';
@@ -47,6 +48,8 @@ export interface Deployment {
   readonly lambda: Lambda;
   readonly secrets: Secrets;
   readonly events: FakeEventBridge;
+  /** Requests of a client outside, which reach the REST API by its URL. */
+  readonly fetch: typeof fetch;
   /** Everything that the functions have printed. */
   readonly logs: readonly LogLine[];
   /** Returns everything that is granted to roles, with how often it was used. */
@@ -77,6 +80,8 @@ async function deployInto(opened: Opened, assembly: CloudAssembly, options: Depl
   const sqs = await opened.add(startFauxqs({ port: 0, logger: false, host: '127.0.0.1' }), (part) => part.stop());
   const aws = await opened.add(AwsEndpoint.open(), (part) => part.close());
   const api = await opened.add(HttpApi.open(), (part) => part.close());
+
+  const restApi = await opened.add(RestApi.open(), (part) => part.close());
 
   const identities = identitiesOf(template, { aws: aws.url, api: api.url });
   const resources = new StackResources(template, identities);
@@ -127,6 +132,7 @@ async function deployInto(opened: Opened, assembly: CloudAssembly, options: Depl
     clientOf: (reference: string) => clients.of(reference),
   };
   api.serve(resources, shared);
+  restApi.serve(resources, shared);
   await opened.add(startEventSources(resources, shared), (stop) => stop());
   const invocations = new AsyncInvocations(resources, { ...shared, ...retriesOf(options) });
   opened.onClose(() => invocations.stop());
@@ -141,6 +147,7 @@ async function deployInto(opened: Opened, assembly: CloudAssembly, options: Depl
     lambda,
     secrets,
     events,
+    fetch: restApi.fetch,
     logs,
     grants: () => rights.grants(),
     denials: () =>

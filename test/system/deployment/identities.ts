@@ -83,6 +83,15 @@ const identify: Readonly<Record<string, Identify>> = {
   'AWS::ApiGatewayV2::Integration': withoutAttributes,
   'AWS::ApiGatewayV2::Route': withoutAttributes,
   'AWS::ApiGatewayV2::Stage': (_, __, { resolved }) => ({ ref: resolved('StageName'), attributes: {} }),
+  'AWS::ApiGateway::RestApi': () => ({
+    ref: randomBytes(5).toString('hex'),
+    attributes: { RootResourceId: randomBytes(5).toString('hex') },
+  }),
+  'AWS::ApiGateway::Resource': () => ({ ref: randomBytes(3).toString('hex'), attributes: {} }),
+  'AWS::ApiGateway::Method': withoutAttributes,
+  'AWS::ApiGateway::GatewayResponse': withoutAttributes,
+  'AWS::ApiGateway::Deployment': () => ({ ref: randomBytes(3).toString('hex'), attributes: {} }),
+  'AWS::ApiGateway::Stage': (_, __, { resolved }) => ({ ref: resolved('StageName'), attributes: {} }),
   'AWS::CloudWatch::Alarm': (logicalId) => {
     const name = generatedName(logicalId);
     return { ref: name, attributes: { Arn: arnOf('cloudwatch', `alarm:${name}`) } };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FunctionSpec } from './functions.js';
-import { type InvocationResult, Replica } from './replica.js';
+import { type InvocationResult, type OnPart, Replica } from './replica.js';
 
 export interface LambdaOptions {
   readonly functions: readonly FunctionSpec[];
@@ -45,9 +45,9 @@ export class Lambda {
     return this.#poolOf(reference).spec;
   }
 
-  /** Invokes a function by the name or ARN of it or of an alias. @throws Error if there is none */
-  invoke(reference: string, event: unknown): Promise<InvocationResult> {
-    return this.#poolOf(reference).invoke(event);
+  /** Invokes a function by the name or ARN of it or of an alias; `onPart` takes what it streams. @throws Error if there is none */
+  invoke(reference: string, event: unknown, onPart: OnPart = nowhere): Promise<InvocationResult> {
+    return this.#poolOf(reference).invoke(event, onPart);
   }
 
   /** Returns the names of the replicas of a function that have been invoked. */
@@ -75,6 +75,8 @@ export class Lambda {
   }
 }
 
+const nowhere: OnPart = () => undefined;
+
 /** The replicas of one function. They take turns, so that what one of them keeps warm is rarely useful to it. */
 class Pool {
   readonly spec: FunctionSpec;
@@ -101,7 +103,7 @@ class Pool {
     await Promise.all(started);
   }
 
-  async invoke(event: unknown): Promise<InvocationResult> {
+  async invoke(event: unknown, onPart: OnPart): Promise<InvocationResult> {
     while (this.#taken >= this.#options.replicas) {
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
@@ -109,14 +111,14 @@ class Pool {
     }
     this.#taken += 1;
     try {
-      return await this.#invokeOne(event);
+      return await this.#invokeOne(event, onPart);
     } finally {
       this.#taken -= 1;
       this.#waiting.shift()?.();
     }
   }
 
-  async #invokeOne(event: unknown): Promise<InvocationResult> {
+  async #invokeOne(event: unknown, onPart: OnPart): Promise<InvocationResult> {
     let replica: Replica;
     try {
       replica = await this.#next();
@@ -135,7 +137,7 @@ class Pool {
       logStreamName: replica.name,
     };
     const invocation = { id: randomUUID(), event, deadlineAtMs: Date.now() + timeoutMs, context };
-    const result = await replica.invoke(invocation, timeoutMs);
+    const result = await replica.invoke(invocation, timeoutMs, onPart);
     this.#busy.delete(replica);
     this.#free.push(replica);
     return result;

@@ -1,7 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { transform } from 'esbuild';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 
 export interface ReplicaProgram {
   readonly path: string;
@@ -12,10 +13,16 @@ export interface ReplicaProgram {
  * Writes the program around a function as JavaScript, since loading TypeScript takes longer than the rest of a start.
  */
 export async function writeReplicaProgram(): Promise<ReplicaProgram> {
-  const source = await readFile(new URL('replica-process.ts', import.meta.url), 'utf8');
-  const { code } = await transform(source, { loader: 'ts', format: 'esm', target: 'node20' });
   const folder = await mkdtemp(join(tmpdir(), 'outwait-replica-'));
   const path = join(folder, 'replica-process.mjs');
-  await writeFile(path, code);
+  const source = fileURLToPath(new URL('replica-process.ts', import.meta.url));
+  await build({
+    entryPoints: [source],
+    outfile: path,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+  });
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }

@@ -18,8 +18,15 @@ export interface FunctionError {
 /** Messages of a replica to its parent. */
 export type ReplicaMessage =
   | { readonly kind: 'ready' }
+  /** A part of a streamed response, in base64. */
+  | { readonly kind: 'part'; readonly part: string }
   | { readonly kind: 'done'; readonly id: string; readonly result: unknown }
   | { readonly kind: 'failed'; readonly id: string; readonly error: FunctionError };
+
+type Awaited = Exclude<ReplicaMessage, { kind: 'part' }>;
+
+/** Takes a part of a streamed response. */
+export type OnPart = (bytes: Buffer) => void;
 
 export type InvocationResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: FunctionError };
@@ -52,7 +59,8 @@ export class Replica {
   readonly name: string;
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  #onMessage: (message: ReplicaMessage) => void = () => undefined;
+  #onMessage: (message: Awaited) => void = () => undefined;
+  #onPart: (bytes: Buffer) => void = () => undefined;
 
   private constructor(options: ReplicaOptions) {
     const { program, file, handlerName, memoryMb } = options;
@@ -68,7 +76,8 @@ export class Replica {
       if (stream !== null) createInterface({ input: stream }).on('line', options.onOutput);
     }
     this.#child.on('message', (message: ReplicaMessage) => {
-      this.#onMessage(message);
+      if (message.kind === 'part') this.#onPart(Buffer.from(message.part, 'base64'));
+      else this.#onMessage(message);
     });
     // Messages to a process that has died are lost; its exit reports that.
     this.#child.on('error', () => undefined);
@@ -87,8 +96,11 @@ export class Replica {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Invokes the function. Fails if the process dies, or is killed after `timeoutMs`. */
-  async invoke(invocation: Invocation, timeoutMs: number): Promise<InvocationResult> {
+  /**
+   * Invokes the function; `onPart` takes what it streams. Fails if the process dies, or is killed after `timeoutMs`.
+   */
+  async invoke(invocation: Invocation, timeoutMs: number, onPart: OnPart): Promise<InvocationResult> {
+    this.#onPart = onPart;
     const over = new AbortController();
     const timer = setTimeout(() => {
       over.abort();
@@ -127,7 +139,7 @@ export class Replica {
   }
 
   /** Returns the next message; undefined if the process ends before. */
-  #message(): Promise<ReplicaMessage | undefined> {
+  #message(): Promise<Awaited | undefined> {
     return new Promise((resolve) => {
       this.#onMessage = resolve;
       void this.#ended.then(() => {

@@ -51,6 +51,7 @@ it('reads nothing of the stack but its template and assets', () => {
     '../../support/dynoxide.js',
     '../../support/fake-eventbridge.js',
     '../../support/fake-kms.js',
+    '../../support/lambda-streaming.js',
     '../../unit/remote/loopback.js',
   ]);
 });

@@ -111,7 +111,7 @@ describe('the local engine (EN-13)', () => {
     const { functions } = (await (await fetch(`${engine.url}/local/stats`)).json()) as {
       functions: Record<string, { invocations: number; busyMs: number }>;
     };
-    expect(Object.keys(functions).sort()).toEqual(['api', 'poll', 'schedule', 'step', 'turn']);
+    expect(Object.keys(functions).sort()).toEqual(['api', 'poll', 'schedule', 'serve', 'step', 'turn']);
     expect(functions['turn']!.invocations).toBeGreaterThan(0);
     expect(functions['turn']!.busyMs).toBeGreaterThan(0);
   });
