@@ -101,7 +101,7 @@ const mayImport = {
     ...['lib/bus', 'lib/remote/**', 'lib/operations/**', 'lib/http', 'lib/aws', 'lib/local', 'lib/testing'],
   ],
   functions: ['lib/aws', 'lib/process', 'lib/topology'],
-  cdk: ['lib/base', 'lib/topology', 'lib/bundle', 'lib/aws/load-app', 'lib/aws/app-secrets'],
+  cdk: ['lib/base', 'lib/topology', 'lib/bundle', 'lib/aws/load-app', 'lib/aws/app-secrets', 'lib/workflow/app'],
 
   // Those who use the package, or measure it.
   'examples/**': ['lib/index', 'lib/testing', 'lib/local/process-identity'],

@@ -26,6 +26,9 @@ import { WorkerStarts } from './parts/worker-starts.js';
 import { ShardedTable } from './sharded-table.js';
 import type { Table } from './table.js';
 
+export { contextDigest } from './items/indexes.js';
+export type { TaskRow } from './items/head.js';
+export type { RestingTask } from './parts/head-markers.js';
 export type { ListPage } from './parts/lists.js';
 export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
 export type { SettleGuard, Settling } from './parts/tokens.js';

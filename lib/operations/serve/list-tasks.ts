@@ -2,8 +2,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ListRequest, TaskPage } from '../../serve/tasks.js';
-import { contextDigest } from '../../store/items/indexes.js';
-import type { TaskRow } from '../../store/items/head.js';
+import { contextDigest, type TaskRow } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 import { readTask } from './read-task.js';
 

@@ -4,7 +4,7 @@ import { toCaller } from '../../history/question.js';
 import type { RunHead } from '../../history/records.js';
 import type { RunState } from '../../history/run-state.js';
 import type { TaskHint, TaskOfRun, TaskState } from '../../history/task-content.js';
-import type { RestingTask } from '../../store/parts/head-markers.js';
+import type { RestingTask } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
 // What heads say of the status of their tasks, for lists. The log alone decides; a list reads what it shows.

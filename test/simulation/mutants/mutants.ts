@@ -929,7 +929,7 @@ export const mutants: readonly Mutant[] = [
     name: 'marker-that-stays-of-older-commit',
     rule: 'a marker that stays since an event is not published is that of the log as it is now',
     file: rest,
-    edits: [{ find: 'isNew || isOlder || blocked !== undefined', replace: 'isNew || blocked !== undefined' }],
+    edits: [{ find: 'isNew || isOlder || task !== undefined ||', replace: 'isNew || task !== undefined ||' }],
     caughtBy: rules('publishing', 'not for an older owner'),
   },
   {

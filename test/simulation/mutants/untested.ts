@@ -1444,7 +1444,10 @@ export const untestedMutants: readonly Mutant[] = [
     rule: 'a block that is over is taken off the head',
     file: rest,
     edits: [
-      { find: 'isNew || isOlder || blocked !== undefined || failedTurns', replace: 'isNew || isOlder || failedTurns' },
+      {
+        find: 'task !== undefined || blocked !== undefined || failedTurns',
+        replace: 'task !== undefined || failedTurns',
+      },
     ],
     caughtBy: rules('turns', 'block that is over'),
   },

@@ -230,6 +230,13 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     owner,
     tenant,
     counted: true,
+    task: {
+      ...(id === runId ? {} : { firstRunId: runId }),
+      contextId: filling('task', 16 * 1_024),
+      message: { messageId: 'm' },
+      generation: 1,
+    },
+    taskHint: { state: 'input-required', atMs },
     inboxCount: 0,
     dueSeq: 0,
     blocks: 0,
@@ -281,11 +288,20 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   } as const;
   expect(await store.inbox.put(cancel)).toBe('accepted');
   await store.inbox.clearMarker(runId, cancel.inboxId, atMs);
+  const message = { messageId: 'm', role: 'user', parts: [{ text: filling('payload', signalMaxBytes) }] } as const;
+  const sent = { runId, kind: 'message', payload: message, atMs, dueAtMs: atMs } as const;
+  expect(await store.inbox.put({ ...sent, inboxId: 'message-m', answers: waitId, carried: true })).toBe('accepted');
   const blocked = { seq: 0, dueAtMs: atMs, publishedSeq: 1, blocked: error('blocked', payloadMaxBytes) };
   expect(await store.headMarkers.block(runId, blocked)).toBe(true);
   await store.headMarkers.setPublished(runId, 2);
   expect(await store.headMarkers.set(runId, { seq: 0, dueAtMs: atMs, publishedSeq: 3, blocks: 1 })).toBe(true);
   expect(await store.headMarkers.block(runId, blocked)).toBe(true);
+
+  const pushConfigs = await store.pushConfigs();
+  const config = { taskId: runId, configId: 'c', createdAtMs: atMs, wire: '1.0', cursor: 1, owed: 1 } as const;
+  const pushed = { writerId, claimUntilMs: atMs, closedAtMs: atMs, removedAtMs: atMs, failures: 1, refusals: 1 };
+  const receiver = { url: 'https://x', token: filling('receiver', 24 * 1_024) };
+  await pushConfigs.put({ ...config, ...pushed, receiver, dueAtMs: atMs });
 
   // Tokens: everything that one item can hold.
   const text = filling('questions', questionsMax * questionMaxBytes);
@@ -411,7 +427,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   ] as const;
   expect(await store.log.commit(runId, { seq: 1, writerId, events })).toBe(true);
   expect(
-    await store.log.commitEnding(runId, { seq: 2, writerId, events }, 2, { status: 'continued', nextRunId: runId }),
+    await store.log.commitEnding(runId, { seq: 2, writerId, events }, 3, { status: 'continued', nextRunId: runId }),
   ).toBe(true);
   const end = {
     outcome: { status: 'continued', nextRunId: runId },
