@@ -298,10 +298,15 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await store.headMarkers.block(runId, blocked)).toBe(true);
 
   const pushConfigs = await store.pushConfigs();
-  const config = { taskId: runId, configId: 'c', createdAtMs: atMs, wire: '1.0', cursor: 1, owed: 1 } as const;
+  const pushConfig = { taskId: runId, configId: 'c', createdAtMs: atMs, wire: '1.0', cursor: 1, owed: 1 } as const;
   const pushed = { writerId, claimUntilMs: atMs, closedAtMs: atMs, removedAtMs: atMs, failures: 1, refusals: 1 };
-  const receiver = { url: 'https://x', token: filling('receiver', 24 * 1_024) };
-  await pushConfigs.put({ ...config, ...pushed, receiver, dueAtMs: atMs });
+  const secretOfPushes = filling('receiver', 24 * 1_024);
+  await pushConfigs.put({
+    ...pushConfig,
+    ...pushed,
+    receiver: { url: 'https://x', token: secretOfPushes },
+    dueAtMs: atMs,
+  });
 
   // Tokens: everything that one item can hold.
   const text = filling('questions', questionsMax * questionMaxBytes);
