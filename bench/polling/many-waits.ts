@@ -89,7 +89,7 @@ export async function manyWaits(options: ManyWaits): Promise<Polled> {
       requests[server]++;
       mostInFlight[server] = Math.max(mostInFlight[server], ++inFlight[server]);
       try {
-        return await replyOf(server, clock, tasks.get(taskId), requests[server]);
+        return await replyOf(server, clock, tasks.get(taskId.slice('task-'.length)), requests[server]);
       } finally {
         inFlight[server]--;
       }
@@ -176,7 +176,7 @@ async function plantOne(
   const nowMs = deps.clock.nowMs();
   const dueAtMs = dueInMs === undefined ? nextPollAtMs(task, nowMs) : nowMs + dueInMs;
   await deps.store.tokens.put({ ...task, waitId: '1', attempt: 1, writerId: runId, pollErrors: 0 });
-  const handle = { server, protocol: 'mcp', wire: 'bench', taskId: runId } as const;
+  const handle = { server, protocol: 'mcp', wire: 'bench', taskId: `task-${runId}` } as const;
   await deps.store.starts.storeHandle(runId, '1', { handle, startedAtMs: task.createdAtMs, dueAtMs });
   if (dueAtMs - nowMs <= 90_000)
     await deps.queues.sendWork({ kind: 'poll', runId, waitId: '1', server, dueAtMs }, dueAtMs - nowMs);

@@ -48,12 +48,24 @@ function separateCopy({ name, importers, imports, copied }: SeparateCopy): Plugi
   };
 }
 
+/** Returns the place of a folder below node_modules: paths are part of the names of chunks. */
+function placeIn(folder: string): string {
+  return (
+    folder
+      .split(/[\\/]node_modules[\\/]/)
+      .at(-1)
+      ?.replaceAll('\\', '/') ?? ''
+  );
+}
+
 function replacement({ name, importers, imports, path, instead }: Replacement): Plugin {
   return {
     name,
     setup(builder) {
       builder.onResolve({ filter: imports }, ({ importer, resolveDir }) =>
-        importers.test(importer) ? { path, namespace: name, pluginData: resolveDir } : undefined,
+        importers.test(importer)
+          ? { path: `${path} ${placeIn(resolveDir)}`, namespace: name, pluginData: resolveDir }
+          : undefined,
       );
       builder.onLoad({ filter: /./, namespace: name }, ({ pluginData }) => ({
         contents: instead,

@@ -195,4 +195,15 @@ export const trims: readonly Trim[] = [
         .map((name) => `export const ${name} = named('${name}');`)
         .join('\n')}`,
   },
+  {
+    // Keeps only the version of each client's package.json, which the client names in its user agent.
+    kind: 'replacement',
+    name: 'client-versions',
+    saves: { atOnceBytes: 2_350, allBytes: 12_760 },
+    reliesOn: ['@aws-sdk/client-dynamodb/dist-es/runtimeConfig.js', '@aws-sdk/client-dynamodb/package.json'],
+    importers: /[\\/]client-[a-z-]+[\\/]dist-es[\\/]runtimeConfig\.js$/,
+    imports: /^\.\.\/package\.json$/,
+    path: 'version',
+    instead: "import { version } from '../package.json'; export default { version };",
+  },
 ];

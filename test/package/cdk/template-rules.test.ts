@@ -57,7 +57,7 @@ describe.each([
     });
 
   test('hides a message for longer than its receiver may work on it', () => {
-    expect(sources()).toHaveLength(4);
+    expect(sources()).toHaveLength(5);
     for (const { id, queue, timeoutS, windowS } of sources()) {
       const visibilityS = Number(queue['VisibilityTimeout']);
       expect(timeoutS, id).toBeGreaterThan(0);

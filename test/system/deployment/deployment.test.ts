@@ -284,7 +284,7 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
     for (const { text, uses: count } of stacks.flatMap((stack) => stack.grants()))
       uses.set(text, (uses.get(text) ?? 0) + count);
     expect(uses.size).toBeGreaterThan(60);
-    const unused = [...uses].filter(([, count]) => count === 0).map(([text]) => text);
+    const unused = [...uses].filter(([text, count]) => count === 0 && text !== ofSlowReads).map(([text]) => text);
     expect(unused.sort()).toEqual(Object.keys(unusedGrants).sort());
   });
 });
@@ -292,6 +292,9 @@ describeWithDynoxide('a stack that is deployed from its template', () => {
 const consumer = 'CDK grants it to every consumer of a queue; Lambda asks for it where it throttles a function';
 const consumerByName = 'CDK grants it to every consumer of a queue; Lambda knows the URL';
 const sender = 'CDK grants it to whoever sends to a queue; Lambda only sends';
+
+/** Used only if the machine is so busy that the servers here answer slowly. */
+const ofSlowReads = 'PollFunctionRole sqs:SendMessage SlowQueue';
 
 /** Grants that no test here uses, and why they are needed. */
 const unusedGrants: Readonly<Record<string, string>> = {
@@ -306,7 +309,6 @@ const unusedGrants: Readonly<Record<string, string>> = {
   'StepFunctionRole sqs:GetQueueUrl StartQueue': consumerByName,
   'PollFunctionRole sqs:ChangeMessageVisibility SlowQueue': consumer,
   'PollFunctionRole sqs:GetQueueUrl SlowQueue': consumerByName,
-  'PollFunctionRole sqs:SendMessage SlowQueue': 'no server here answers slowly',
   'PollFunctionRole sqs:SendMessage StartQueue': 'for a start whose message was lost',
   'TurnFunctionRole secretsmanager:GetSecretValue arn:aws:secretsmanager:eu-west-1:000000000000:secret:prod/supplier-??????':
     'the only call of this supplier is its first, which a worker makes',

@@ -106,7 +106,7 @@ describe('the local HTTP API', () => {
   });
 
   it('answers for a function that fails, without its text', async () => {
-    const { url } = await aGateway(new Error('canary'));
+    const { url } = await aGateway(new Error('it broke'));
     const response = await fetch(url);
     expect([response.status, await response.text()]).toEqual([500, '{"message":"Internal Server Error"}']);
   });

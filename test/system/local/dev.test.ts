@@ -178,7 +178,7 @@ describe('outwait dev without the database', () => {
       code: 1,
       stdout: '',
       stderr:
-        'outwait: OUTWAIT_MANAGEMENT_TOKEN must have at least 24 characters, all of them visible ASCII; it has 6\n',
+        'outwait: OUTWAIT_MANAGEMENT_TOKEN must have at least 24 characters, all of them visible ASCII; it has 13\n',
     });
   });
 

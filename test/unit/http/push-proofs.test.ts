@@ -136,7 +136,7 @@ describe.each(doors)('through %s', (_, door) => {
     [
       'a bearer token',
       bearerWebhook({ secret: secret('BEARER') }),
-      () => bearer('relay-token'),
+      () => bearer(values['BEARER']!),
       () => bearer('token-of-another'),
     ],
     [
