@@ -190,7 +190,11 @@ class Planting {
     } satisfies TokenRecord;
     const trail = changedTrail(undefined, { state: 'working' }, startedAtMs);
     if (trail === undefined) throw new Error('a first state is a change');
-    const started = { handle: { server, protocol: 'mcp', wire: 'bench', taskId: taskPrefix + runId }, startedAtMs, trail } as const;
+    const started = {
+      handle: { server, protocol: 'mcp', wire: 'bench', taskId: taskPrefix + runId },
+      startedAtMs,
+      trail,
+    } as const;
     return { token, started };
   }
 
