@@ -59,16 +59,14 @@ export class Outwait extends Construct {
   constructor(scope: Construct, id: string, props: OutwaitProps) {
     super(scope, id);
     checkProps(props);
-    const removalPolicy = props.removalPolicy ?? RemovalPolicy.RETAIN;
+    const { removalPolicy = RemovalPolicy.RETAIN, runbook = 'docs/operations.md' } = props;
     this.table = props.table ?? createTable(this, removalPolicy);
     const { work, deadLetters } = createQueues(this);
     this.queues = work;
     this.deadLetters = deadLetters;
     this.tokenKeys = props.tokenKeys ?? this.#secret('TokenKeys', removalPolicy);
-    this.managementToken =
-      props.authorizer === undefined
-        ? (props.managementToken ?? this.#secret('ManagementToken', removalPolicy))
-        : undefined;
+    if (props.authorizer === undefined)
+      this.managementToken = props.managementToken ?? this.#secret('ManagementToken', removalPolicy);
 
     this.api = createApi(this);
     this.functions = createFunctions(this, props, (name) => this.#environment(name, props));
@@ -94,7 +92,6 @@ export class Outwait extends Construct {
 
     const { api } = this;
     this.domain = openHttpApi(this, api, this.#receiver('api'), props).domain;
-    const runbook = props.runbook ?? 'docs/operations.md';
     const { table, functions } = this;
     const { staleTasksAlarm } = props;
     this.alarms = [
@@ -108,11 +105,8 @@ export class Outwait extends Construct {
       props.dashboard === false
         ? undefined
         : createDashboard(this, {
-            alarms: this.alarms,
-            table: this.table,
+            ...{ alarms: this.alarms, table, functions, api },
             queues: { work, deadLetters },
-            functions: this.functions,
-            api,
           });
     acknowledgeFindings({
       api,

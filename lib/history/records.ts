@@ -333,21 +333,3 @@ export interface ScheduleState {
   readonly pausedAtMs?: EpochMs;
   readonly pausedBy?: string;
 }
-
-/** The run to which an id of a caller points, and how often that has changed. */
-export interface RunName {
-  readonly runId: RunId;
-  readonly generation: number;
-}
-
-/** When the last runs of a throttle begin, oldest first, and how often that has changed. */
-export interface ThrottleState {
-  readonly startsAtMs: readonly EpochMs[];
-  readonly generation: number;
-}
-
-/** The run that a start with an idempotency key has led to, if starts of its workflow are debounced. */
-export interface KnownStart {
-  readonly runId: RunId;
-  readonly sentDigest?: string;
-}

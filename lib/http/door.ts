@@ -64,7 +64,7 @@ export function requireRole(caller: Caller, { role, everyTenant }: Route): void 
   if (role !== undefined && !mayDo(caller, role))
     throw new EngineError('FORBIDDEN', `the caller needs the role ${role}`);
   if (everyTenant === true && caller.tenant !== undefined)
-    throw new EngineError('FORBIDDEN', 'the route is for callers without a tenant');
+    throw new EngineError('FORBIDDEN', 'only callers without a tenant may do this');
 }
 
 /**

@@ -14,7 +14,9 @@ export type Invoke = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyS
 export function createGateway(invoke: Invoke, log: Log): Server {
   return createServer((request, response) => {
     answer(invoke, request, response).catch((error: unknown) => {
-      log.error('request not answered', { error });
+      // Anyone may open a request and go away: nothing failed here.
+      if (!request.complete && request.destroyed) log.debug('request cut off by its client');
+      else log.error('request not answered', { error });
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { message: 'Internal Server Error' });
     });

@@ -14,9 +14,10 @@ const transactionMaxBytes = 4 * 1024 * 1024;
 
 /**
  * Applies `write` to the stored item `old`; on success `item` is frozen and shares nothing with the caller. Throws
- * EngineError `PAYLOAD_TOO_LARGE` for an item over 400 KB and `INTERNAL` for a write that no table would take.
+ * EngineError `PAYLOAD_TOO_LARGE` for an item over 400 KB and `INTERNAL` for a write that no table would take, whatever its conditions.
  */
 export function applyWrite(old: Item | undefined, write: Write): WriteResult {
+  checkKey(keyOf(write));
   if (!write.conditions.every((condition) => holds(condition, old))) return { ok: false, old };
   const item = write.kind === 'put' ? itemOf(write.item) : updated(old, write);
   checkItem(item);
@@ -153,6 +154,11 @@ function checkItem(item: Item): void {
   }
 }
 
+/** Checks the lengths of a key, which DynamoDB does for reads too. @throws EngineError `INTERNAL` */
+export function checkKey({ pk, sk }: Key): void {
+  checkKeyBytes(pk, sk);
+}
+
 function checkKeyBytes(partition: Scalar | undefined, sort: Scalar | undefined): void {
   if (typeof partition === 'string' && utf8Bytes(partition) > partitionKeyMaxBytes)
     throw refuse(`the partition of a key may have at most ${partitionKeyMaxBytes} bytes`);
@@ -172,5 +178,5 @@ export function itemBytes(item: Item): number {
 }
 
 function refuse(message: string): EngineError {
-  return new EngineError('INTERNAL', `the write is not possible: ${message}`);
+  return new EngineError('INTERNAL', `the request is not possible: ${message}`);
 }

@@ -57,6 +57,17 @@ export function describeTable(name: string, setup: () => Promise<TableSetup>): v
         expect(Object.keys((await get('a'))!).sort()).toEqual(['pk', 'sk', 'x']);
       });
 
+      it.each([
+        ['partition', { pk: 'p'.repeat(2_049), sk: 'a' }],
+        ['sort part', { pk: 'p', sk: 's'.repeat(1_025) }],
+      ])('refuses a key whose %s is too long, also in a read and in a write whose condition fails', async (_, key) => {
+        const absent: Condition = { kind: 'equals', attribute: 'x', value: 1 };
+        await expect(table.get(key)).rejects.toMatchObject({ code: 'INTERNAL' });
+        await expect(table.write({ kind: 'update', key, set: { x: 2 }, conditions: [absent] })).rejects.toMatchObject({
+          code: 'INTERNAL',
+        });
+      });
+
       it('replaces the whole item', async () => {
         await put('a', { x: 1, y: 2 });
         await put('a', { x: 3 });

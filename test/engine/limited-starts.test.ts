@@ -252,3 +252,28 @@ describe('limits of starts that cannot be', () => {
     expect(() => defineWorkflow({ name: 'odd', run, ...options })).toThrow(`workflow "odd": ${message}`);
   });
 });
+
+describe('a child with an input from which no key can be computed', () => {
+  const run = async (): Promise<null> => null;
+  const period = { seconds: 10 };
+  const key = (input: Note): string => input.user;
+  it.each([
+    defineWorkflow<Note>({ name: 'concurrency', concurrency: { key }, run }),
+    defineWorkflow<Note>({ name: 'throttle', throttle: { key, limit: 1, period }, run }),
+  ])('fails, and its parent goes on ($name)', async (child) => {
+    const parent = defineWorkflow({
+      name: 'parent',
+      run: async (ctx) => {
+        try {
+          return await ctx.child(child, { user: 5, n: 1 } as unknown as Note);
+        } catch (error) {
+          if (!hasCode(error, 'CHILD_FAILED')) throw error;
+          return (error.details?.['error'] as { code: string }).code;
+        }
+      },
+    });
+    const kit = createTestApp(defineApp({ workflows: [parent, child] }));
+    const runId = await kit.start(parent);
+    expect(await kit.runToEnd(runId)).toEqual({ status: 'completed', result: 'INPUT_INVALID' });
+  });
+});

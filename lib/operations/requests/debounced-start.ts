@@ -1,11 +1,10 @@
 import { defined } from '../../base/defined.js';
 import type { RunId } from '../../base/ids.js';
-import { idempotencyKeyMaxBytes } from '../../base/limits.js';
-import { checkName } from '../../base/name.js';
 import type { KeyedStart } from '../../store/run-store.js';
 import { type Debounce, periodMs } from '../../workflow/flow-control.js';
 import type { Deps } from '../deps.js';
 import { wakeRun } from '../wake.js';
+import { limitKeyOf } from './limit-key.js';
 import { pauseBefore, putLimited, startTries, startingAt, tooManyStarts } from './limited-start.js';
 import { type AdmittedStart, admitStart, refuseStart } from './tenant-admission.js';
 import { newHead, sameStart, type StartedRun, type StartRequest } from './new-head.js';
@@ -36,9 +35,7 @@ export async function startDebounced(
   if (before !== undefined) return before;
   const start = await admitStart(deps, await newHead(deps, { ...request, runId, ...defined({ sentDigest }) }));
   const { head } = start;
-  const key = debounce.key === undefined ? '' : debounce.key(head.input);
-  if (debounce.key !== undefined && key !== undefined)
-    checkName(key, 'the key of a debounce', { maxBytes: idempotencyKeyMaxBytes });
+  const key = debounce.key === undefined ? '' : limitKeyOf(debounce.key, head.input, 'the key of a debounce');
   for (let attempt = 0; attempt < startTries; attempt++) {
     await pauseBefore(deps, attempt);
     const again = known === undefined || attempt === 0 ? undefined : await knownStart(deps, known);

@@ -1,14 +1,14 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import { idempotencyKeyMaxBytes } from '../../base/limits.js';
-import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
-import type { LanePlace, RunHead, ThrottleState } from '../../history/records.js';
+import type { LanePlace, RunHead } from '../../history/records.js';
+import type { ThrottleState } from '../../history/start-records.js';
 import type { PointerAsRead, StartPlace } from '../../store/run-store.js';
 import { periodMs, type Throttle, type WhenBusy } from '../../workflow/flow-control.js';
 import type { Deps } from '../deps.js';
 import { digestOfName } from '../digest-of-name.js';
 import { lastUnderWay, laneOf } from '../lane.js';
+import { limitKeyOf } from './limit-key.js';
 
 /** Attempts against other starts with the same key at the same time; after that many, they win. */
 export const startTries = 100;
@@ -44,7 +44,8 @@ export function tooManyStarts(): EngineError {
 /**
  * Makes one attempt to put the head of a run, at the end of its lane and with the next place in its throttle. Keeps L1
  * (lane.ts). `moved`: what was read has changed meanwhile. A head that exists is returned.
- * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs, retryAfterMs)
+ * @throws EngineError `CONCURRENCY_KEY_BUSY` (details: runId, status), `START_THROTTLED` (details: retryAtMs, retryAfterMs),
+ * `INPUT_INVALID` for an input from which no key can be computed
  */
 export async function putLimited(
   deps: Deps,
@@ -87,7 +88,7 @@ async function placeInLane(
   const pointer = await deps.store.limitedStarts.readPointer(key);
   const last = pointer === undefined ? undefined : await lastUnderWay(deps, pointer.runId);
   if (last !== undefined && whenBusy === 'refuse')
-    throw new Refused('CONCURRENCY_KEY_BUSY', 'a run with this concurrency key is under way', {
+    throw new Refused('CONCURRENCY_KEY_BUSY', `run ${last.runId} with this concurrency key is under way`, {
       details: { runId: last.runId, status: last.status },
     });
   const replaces = last !== undefined && whenBusy === 'replace' ? true : undefined;
@@ -106,17 +107,18 @@ async function placeInThrottle(
   | { readonly startAtMs: EpochMs; readonly throttle: { readonly key: string; readonly state: ThrottleState } }
   | undefined
 > {
-  const given = keyOf === undefined ? '' : keyOf(input);
+  const given = keyOf === undefined ? '' : limitKeyOf(keyOf, input, 'the key of a throttle');
   if (given === undefined) return undefined;
-  if (keyOf !== undefined) checkName(given, 'the key of a throttle', { maxBytes: idempotencyKeyMaxBytes });
   const key = digestOfName(deps, { workflow, tenant }, given);
   const { startsAtMs, generation } = await deps.store.limitedStarts.readThrottle(key);
   const nowMs = deps.clock.nowMs();
   const freeAtMs = (startsAtMs.at(-limit) ?? -Infinity) + periodMs(period);
   if (freeAtMs > nowMs && whenExceeded === 'refuse')
-    throw new Refused('START_THROTTLED', `workflow "${workflow}" starts at most ${limit} runs in its period`, {
-      details: { retryAtMs: freeAtMs, retryAfterMs: freeAtMs - nowMs },
-    });
+    throw new Refused(
+      'START_THROTTLED',
+      `workflow "${workflow}" starts no more runs before ${new Date(freeAtMs).toISOString()}: ${limit} in ${periodMs(period) / 1_000} s`,
+      { details: { retryAtMs: freeAtMs, retryAfterMs: freeAtMs - nowMs } },
+    );
   // Never before the last one: a clock may be behind that of another process.
   const startAtMs = Math.max(nowMs, freeAtMs, startsAtMs.at(-1) ?? 0);
   return { startAtMs, throttle: { key, state: { startsAtMs: [...startsAtMs, startAtMs].slice(-limit), generation } } };

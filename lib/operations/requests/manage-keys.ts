@@ -35,7 +35,10 @@ export async function addKey(
   };
   const { keys } = await deps.store.callers();
   if (!(await keys.add(made, deps.random.hex(16))))
-    throw new EngineError('NAMED_KEY_EXISTS', `there is, or was, a key named "${name}"`);
+    throw new EngineError(
+      'NAMED_KEY_EXISTS',
+      `there is, or was, a key named "${name}": choose another name, or rotate the key`,
+    );
   deps.log.info('named key added', { key: name, roles: made.roles, ...defined({ tenant, by: deps.caller?.id }) });
   return { ...toKeyView(made), key };
 }
@@ -46,7 +49,7 @@ export async function addKey(
  */
 export async function rotateKey(deps: Deps, name: string): Promise<NewKey> {
   const { keys } = await deps.store.callers();
-  const known = await keys.read(name);
+  const known = keyName.test(name) ? await keys.read(name) : undefined;
   if (known?.digest === undefined) throw notFound();
   const { key, digest } = newText(deps, name);
   const rotated = await keys.rotate(name, { digest, oldDigest: known.digest });
@@ -61,7 +64,7 @@ export async function rotateKey(deps: Deps, name: string): Promise<NewKey> {
  */
 export async function revokeKey(deps: Deps, name: string, only?: 'old'): Promise<NamedKeyView> {
   const { keys } = await deps.store.callers();
-  const revoked = await keys.revoke(name, deps.clock.nowMs(), only);
+  const revoked = keyName.test(name) ? await keys.revoke(name, deps.clock.nowMs(), only) : undefined;
   if (revoked === undefined) throw notFound();
   deps.log.info('named key revoked', { key: name, ...defined({ only, by: deps.caller?.id }) });
   return toKeyView(revoked);
@@ -73,5 +76,5 @@ function newText({ random, digest }: Deps, name: string): { readonly key: string
 }
 
 function notFound(): EngineError {
-  return new EngineError('NAMED_KEY_NOT_FOUND', 'no key that is not revoked has this name');
+  return new EngineError('NAMED_KEY_NOT_FOUND', 'no key has this name, or it is revoked');
 }

@@ -3,14 +3,7 @@ import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
 import { cutUtf8, toJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
-import {
-  idempotencyKeyMaxBytes,
-  issuesMax,
-  issueTextBytes,
-  tagNameMaxChars,
-  tagsMax,
-  tagValueMaxChars,
-} from '../../base/limits.js';
+import { issuesMax, issueTextBytes, tagNameMaxChars, tagsMax, tagValueMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
 import { validate, type Validated, textOfIssues } from '../../base/validate.js';
@@ -18,6 +11,7 @@ import type { RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
 import { inTime } from '../in-time.js';
+import { limitKeyOf } from './limit-key.js';
 
 /** Longest delay of a start. */
 const startDelayMaxMs = 365 * 24 * 3_600_000;
@@ -126,9 +120,7 @@ function concurrencyKeyOf(
   const concurrency = flowControl?.concurrency;
   if (concurrency !== undefined && given !== undefined)
     throw new EngineError('INPUT_INVALID', `workflow "${name}" computes its concurrency keys: a start takes none`);
-  const key = concurrency === undefined ? given : concurrency.key(input);
-  if (key !== undefined) checkName(key, 'a concurrency key', { maxBytes: idempotencyKeyMaxBytes });
-  return key;
+  return limitKeyOf(concurrency === undefined ? () => given : concurrency.key, input, 'a concurrency key');
 }
 
 function deadline(startAtMs: EpochMs, timeoutMs: number): EpochMs {

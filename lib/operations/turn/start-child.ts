@@ -1,5 +1,11 @@
 import { defined } from '../../base/defined.js';
-import { type EngineError, hasCode, isEngineError, storedError, toStoredError } from '../../base/errors.js';
+import {
+  type EngineError,
+  type EngineErrorCode,
+  isEngineError,
+  storedError,
+  toStoredError,
+} from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { carriedBy, contextOfSpan, toTraceparent } from '../../base/trace-context.js';
 import type { ChildStarted } from '../../history/event.js';
@@ -66,13 +72,16 @@ export async function startChild(
   try {
     await persist(() => createRun(deps, head));
   } catch (error) {
-    if (!hasCode(error, 'CONCURRENCY_KEY_BUSY') && !hasCode(error, 'START_THROTTLED')) throw error;
+    if (!isEngineError(error) || !refusals.includes(error.code)) throw error;
     return refused(deps, { parent, command, token }, persist, error);
   }
   // Also for an existing child: the process that put it may have died before its wake.
   await wakeRun(deps, head.runId);
   return { token, started: { type: 'ChildStarted', atMs: deps.clock.nowMs(), waitId } };
 }
+
+/** Codes of a start that the limits of the child's workflow refuse. */
+const refusals: readonly EngineErrorCode[] = ['CONCURRENCY_KEY_BUSY', 'START_THROTTLED', 'INPUT_INVALID'];
 
 /** Settles the wait for a child that could not be started. */
 async function refused(

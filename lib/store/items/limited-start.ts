@@ -1,4 +1,4 @@
-import type { KnownStart, ThrottleState } from '../../history/records.js';
+import type { KnownStart, ThrottleState } from '../../history/start-records.js';
 import { fields, json, number, optional, text } from './fields.js';
 
 export const throttleFields = fields<ThrottleState>({ startsAtMs: json<readonly number[]>(), generation: number });

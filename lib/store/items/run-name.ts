@@ -1,4 +1,4 @@
-import type { RunName } from '../../history/records.js';
+import type { RunName } from '../../history/start-records.js';
 import type { Item } from '../table.js';
 import { fields, number, text } from './fields.js';
 

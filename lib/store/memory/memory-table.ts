@@ -13,6 +13,7 @@ import {
   type WriteResult,
 } from '../table.js';
 import {
+  checkKey,
   applyWrite,
   checkTransaction,
   checkTransactionBytes,
@@ -69,6 +70,7 @@ export class MemoryTable implements Table {
   }
 
   async get(key: Key, attributes?: readonly string[]): Promise<Item | undefined> {
+    checkKey(key);
     const item = this.#find(key);
     return item === undefined ? undefined : only(item, attributes);
   }

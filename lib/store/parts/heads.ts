@@ -46,6 +46,7 @@ export class Heads {
     ]);
     if (result.ok) return { created: true, head };
     const old = result.refused[0]?.old;
+    if (old === undefined && liveMax === undefined) throw new Error('the store refused a put of absent items');
     return { created: old?.['writerId'] === writerId, head: old === undefined ? undefined : toHead(old) };
   }
 

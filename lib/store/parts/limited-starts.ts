@@ -1,13 +1,7 @@
 import type { RunId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
-import type {
-  DebouncedStart,
-  InboxRecord,
-  KnownStart,
-  RunHead,
-  RunName,
-  ThrottleState,
-} from '../../history/records.js';
+import type { DebouncedStart, InboxRecord, RunHead } from '../../history/records.js';
+import type { KnownStart, RunName, ThrottleState } from '../../history/start-records.js';
 import { generationIs, isDebounced, itemAbsent, itemExists, lastStartIs, statusIs } from '../conditions.js';
 import { headFields, headItem, toHead } from '../items/head.js';
 import { inboxItem } from '../items/inbox.js';

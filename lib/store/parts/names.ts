@@ -1,4 +1,5 @@
-import type { RunHead, RunName } from '../../history/records.js';
+import type { RunHead } from '../../history/records.js';
+import type { RunName } from '../../history/start-records.js';
 import { generationIs, itemAbsent } from '../conditions.js';
 import { headItem } from '../items/head.js';
 import { runNameKey } from '../items/keys.js';

@@ -95,7 +95,8 @@ export class ServerLimits {
         set: { holder, untilMs },
         conditions: [notTakenAfter(atMs)],
       });
-      if (result.ok) return number;
+      // A write whose answer was lost is repeated, and finds its own lease: the next slot would be a second one.
+      if (result.ok || result.old?.['holder'] === holder) return number;
     }
     return undefined;
   }

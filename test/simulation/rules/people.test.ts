@@ -79,6 +79,16 @@ test('NOTICE two workers: of two that have read the same, one sends', async () =
   expect(ids(played).filter((id) => id === '0_0')).toHaveLength(1);
 });
 
+test('NOTICE late result: a worker that records it after the next notice was scheduled leaves that one alone', async () => {
+  const played = await asked({
+    who: 'poll',
+    at: /^update t#/,
+    when: ({ notices }) => notices.length > 0,
+    what: { freezeUntil: ({ world }) => world.seconds > 100 },
+  });
+  expect(ids(played)).toEqual(expect.arrayContaining(['0_0', '0_1', '0_2', '0_3']));
+});
+
 test('NOTICE after the answer: nothing is sent by a worker that has not claimed it', async () => {
   const played = await play({
     run: asking,

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { afterEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../lib/base/log.js';
+import { type Log, silentLog } from '../../../lib/base/log.js';
 import { createGateway } from '../../../lib/local/api-gateway.js';
 
 const closers: (() => void)[] = [];
@@ -10,13 +10,16 @@ afterEach(() => {
   for (const close of closers.splice(0)) close();
 });
 
-async function aGateway(result: APIGatewayProxyStructuredResultV2 | Error = { statusCode: 200, body: 'ok' }) {
+async function aGateway(
+  result: APIGatewayProxyStructuredResultV2 | Error = { statusCode: 200, body: 'ok' },
+  log: Log = silentLog,
+) {
   const events: APIGatewayProxyEventV2[] = [];
   const server = createGateway(async (event) => {
     events.push(event);
     if (result instanceof Error) throw result;
     return result;
-  }, silentLog);
+  }, log);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(() => {
     server.closeAllConnections();
@@ -106,7 +109,7 @@ describe('the local HTTP API', () => {
   });
 
   it('answers for a function that fails, without its text', async () => {
-    const { url } = await aGateway(new Error('it broke'));
+    const { url } = await aGateway(new Error('what failed'));
     const response = await fetch(url);
     expect([response.status, await response.text()]).toEqual([500, '{"message":"Internal Server Error"}']);
   });
@@ -146,5 +149,24 @@ describe('the local HTTP API', () => {
       });
     });
     expect(events.map(({ rawPath, rawQueryString }) => [rawPath, rawQueryString])).toEqual([[path, query]]);
+  });
+
+  it('logs no error for a client that goes away in the middle of its body', async () => {
+    let write: (line: readonly [level: string, event: string]) => void = () => undefined;
+    const line = new Promise((resolve) => {
+      write = resolve;
+    });
+    const note = (level: string) => (event: string) => {
+      write([level, event]);
+    };
+    const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+    const { port, events } = await aGateway(undefined, log);
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('POST /runs HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n');
+    });
+    // The server has seen the head of the request once it asks for the body.
+    socket.once('data', () => socket.destroy());
+    expect(await line).toEqual(['debug', 'request cut off by its client']);
+    expect(events).toEqual([]);
   });
 });

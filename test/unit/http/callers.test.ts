@@ -221,6 +221,13 @@ describe('what a caller does to a run', () => {
 });
 
 describe('a named key', () => {
+  it('is not looked for under a name that no key can have', async () => {
+    const { ask } = aClient();
+    for (const what of ['rotate', 'revoke'])
+      for (const name of ['x'.repeat(3_000), 'A', '%00', 'a%2Fb'])
+        expect((await ask(undefined, `/keys/${name}/${what}`, { key: management, body: {} })).status).toBe(404);
+  });
+
   it('is shown once, rotated with an overlap, and revoked', async () => {
     const { ask, world } = aClient();
     const add = await ask(undefined, '/keys', { key: management, body: { name: 'ci', roles: ['read'] } });

@@ -12,6 +12,17 @@ const workflows = [
   defineWorkflow({ name: 'last', debounce: { period }, run }),
 ];
 
+interface Order {
+  readonly customer: string;
+}
+
+const key = ({ customer }: Order): string => customer;
+const keyed = [
+  defineWorkflow<Order>({ name: 'concurrency', concurrency: { key }, run }),
+  defineWorkflow<Order>({ name: 'throttle', throttle: { key, limit: 1, period }, run }),
+  defineWorkflow<Order>({ name: 'debounce', debounce: { key, period }, run }),
+];
+
 function newClient() {
   const { ask } = aClient(aWorld(workflows));
   return (body: object) => ask('POST', '/runs', { body });
@@ -37,7 +48,13 @@ describe('POST /runs of limited starts', () => {
     const { runId } = (await start({ workflow: 'one' })).body as { runId: string };
     expect(await start({ workflow: 'one' })).toMatchObject({
       status: 409,
-      body: { error: { code: 'CONCURRENCY_KEY_BUSY', details: { runId, status: 'running' } } },
+      body: {
+        error: {
+          code: 'CONCURRENCY_KEY_BUSY',
+          message: `run ${runId} with this concurrency key is under way`,
+          details: { runId, status: 'running' },
+        },
+      },
     });
   });
 
@@ -46,6 +63,8 @@ describe('POST /runs of limited starts', () => {
     await start({ workflow: 'few' });
     const refused = await start({ workflow: 'few' });
     expect(refused).toMatchObject({ status: 429, body: { error: { code: 'START_THROTTLED' } } });
+    const { error } = refused.body as { error: { message: string; details: { retryAtMs: number } } };
+    expect(error.message).toContain(`no more runs before ${new Date(error.details.retryAtMs).toISOString()}: `);
     expect(refused.headers.get('retry-after')).toBe('10');
   });
 
@@ -55,5 +74,17 @@ describe('POST /runs of limited starts', () => {
     const { runId } = first.body as { runId: string };
     expect(first.status).toBe(201);
     expect(await start({ workflow: 'last' })).toMatchObject({ status: 200, body: { runId, debounced: true } });
+  });
+
+  it.each(keyed)('answers 400 for an input from which no key of a $name can be computed', async ({ name }) => {
+    const { ask } = aClient(aWorld(keyed));
+    for (const input of [undefined, null, { customer: 5 }, { customer: null }, { customer: ['a'] }]) {
+      // JSON leaves out an input that is undefined.
+      const body = { workflow: name, input };
+      expect(await ask('POST', '/runs', { body })).toMatchObject({
+        status: 400,
+        body: { error: { code: 'INPUT_INVALID' } },
+      });
+    }
   });
 });

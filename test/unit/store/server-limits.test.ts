@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
+import type { Write } from '../../../lib/store/table.js';
 import { ServerLimits } from '../../../lib/store/parts/server-limits.js';
 
 let limits: ServerLimits;
@@ -76,5 +77,17 @@ describe('the slots of a server', () => {
     await take('a');
     await take('b');
     expect([await take('c', 59), await take('c', 60)]).toEqual([undefined, 0]);
+  });
+
+  it('are leased once by a write whose answer was lost and that is repeated', async () => {
+    class Repeating extends MemoryTable {
+      override async write(write: Write) {
+        await super.write(write);
+        return super.write(write);
+      }
+    }
+    const table = new Repeating();
+    limits = new ServerLimits(table);
+    expect([await take('a'), await take('b'), await take('c')]).toEqual([0, 1, undefined]);
   });
 });
