@@ -2,7 +2,9 @@
 // docs/performance.md. `--store memory` measures only what needs no database, and is the only way if dynoxide is not
 // installed. `--only functions` measures only bundles and cold starts, the latter also on each other Node that `--node`
 // names. Three are not part of the full run: `--only starts` measures starts beside others that take 20 s, `--only polls`
-// simulates polling of many waits, `--only pushes` sends 200 pushes a second for a minute.
+// simulates polling of many waits, `--only pushes` sends 200 pushes a second for a minute. Sizes of `--only polls`, all
+// modest by default: `--day 100000` waits over a virtual day, `--steady 1000000` waits for `--minutes 60` virtual
+// minutes, and none by default of `--real 10000` waits of one process on dynoxide, which takes twelve minutes.
 
 import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
@@ -14,7 +16,7 @@ import { largeRunFigures } from './large-run-figures.js';
 import { readMachine, readVersions } from './machine.js';
 import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
-import { pollingFigures } from './polling/polling-figures.js';
+import { modestSizes, pollingFigures, type PollingSizes } from './polling/polling-figures.js';
 import { pushFigures } from './measure-pushes.js';
 import { patientStartFigures } from './measure-patient-starts.js';
 import { requestsAtOnceFigures } from './measure-requests-at-once.js';
@@ -28,13 +30,28 @@ const { values } = parseArgs({
     store: { type: 'string' },
     only: { type: 'string' },
     node: { type: 'string', multiple: true, default: [] },
+    ...{ day: { type: 'string' }, steady: { type: 'string' }, minutes: { type: 'string' }, real: { type: 'string' } },
   },
 });
 if (values.store !== undefined && values.store !== 'memory') throw new Error('--store takes "memory"');
 const parts = ['functions', 'starts', 'polls', 'pushes'];
 if (values.only !== undefined && !parts.includes(values.only))
   throw new Error(`--only takes one of ${parts.join(', ')}`);
+const sizes = {
+  day: wholeNumber('day', modestSizes.day),
+  steady: wholeNumber('steady', modestSizes.steady),
+  minutes: wholeNumber('minutes', modestSizes.minutes),
+  real: wholeNumber('real', modestSizes.real),
+};
 const withDatabase = values.store === undefined && values.only === undefined;
+
+function wholeNumber(name: keyof PollingSizes, otherwise: number): number {
+  const text = values[name];
+  if (text === undefined) return otherwise;
+  if (values.only !== 'polls') throw new Error(`--${name} is an option of --only polls`);
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`--${name} takes a whole number`);
+  return Number(text);
+}
 
 async function measure(): Promise<Report> {
   const machine = readMachine();
@@ -69,7 +86,7 @@ async function measure(): Promise<Report> {
 async function partFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
   if (values.only === 'starts') return patientStartFigures(progress);
   if (values.only === 'pushes') return pushFigures(progress);
-  return values.only === 'polls' ? pollingFigures(progress) : functionFigures(progress);
+  return values.only === 'polls' ? pollingFigures(sizes, progress) : functionFigures(progress);
 }
 
 async function functionFigures(progress: (text: string) => void): Promise<readonly Figure[]> {

@@ -27,6 +27,9 @@ export interface OpenTable {
 export interface Database {
   /** Version text, as in `dynoxide 1.2.1`. */
   readonly version: string;
+  readonly endpoint: string;
+  /** Argument of its process that no other has. */
+  readonly file: string;
   /** Opens a new table, or the named one, with a client of its own. */
   openTable(tableName?: string): Promise<OpenTable>;
   close(): Promise<void>;
@@ -51,9 +54,10 @@ export async function openDatabase(): Promise<Database> {
   if (binary === undefined) throw new Error('dynoxide is not installed; measure with --store memory');
   const folder = await mkdtemp(join(tmpdir(), 'outwait-bench-'));
   const lost: { error?: Error } = {};
+  const file = join(folder, 'dynamodb.sqlite');
   const dynoxide = await startDynoxide({
     binary,
-    databaseFile: join(folder, 'dynamodb.sqlite'),
+    databaseFile: file,
     recordFile: join(folder, 'database.json'),
     log: silentLog,
     onLost: (error) => {
@@ -63,6 +67,8 @@ export async function openDatabase(): Promise<Database> {
   const clients: DynamoDBClient[] = [];
   return {
     version: dynoxideVersion(binary),
+    endpoint: dynoxide.endpoint,
+    file,
     openTable: async (tableName = `bench-${clients.length}`) => {
       if (lost.error !== undefined) throw lost.error;
       const client = createDynamoDbClient({ endpoint: dynoxide.endpoint });

@@ -221,6 +221,8 @@ class Source {
   #underWay = 0;
   /** When the messages that are gathered are handled. */
   #gatheredAtMs: EpochMs | undefined;
+  /** Whether the last batch was full: the next one is not waited for. */
+  #isBehind = false;
 
   constructor(fleet: Fleet, name: 'work' | 'slow' | 'turn', processes: Processes) {
     this.#fleet = fleet;
@@ -239,7 +241,7 @@ class Source {
     const nowMs = this.#fleet.clock.nowMs();
     const { batchSize, batchingWindowMs } = this.#settings;
     while (!this.#isFull && (this.#queue.nextChangeAtMs() ?? Infinity) <= nowMs) {
-      this.#gatheredAtMs ??= nowMs + batchingWindowMs;
+      this.#gatheredAtMs ??= nowMs + (this.#isBehind ? 0 : batchingWindowMs);
       if (this.#gatheredAtMs > nowMs) return;
       this.#gatheredAtMs = undefined;
       this.#receiveAll(batchSize);
@@ -249,6 +251,7 @@ class Source {
   #receiveAll(batchSize: number): void {
     while (!this.#isFull) {
       const messages = this.#queue.receive(batchSize);
+      this.#isBehind = messages.length === batchSize;
       if (messages.length === 0) return;
       void this.#invoke(messages);
     }

@@ -6,8 +6,8 @@ import type { PollReply, RemoteTaskTransport } from '../../lib/remote/transport.
 import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import { defineWorkflow } from '../../lib/workflow/define-workflow.js';
-import { CountingTable } from '../counting-table.js';
 import { ShardMeter } from './shard-meter.js';
+import { settleInPlace } from './settle-in-place.js';
 import { percentile } from '../statistics.js';
 import type { EventClock } from './event-clock.js';
 import { Fleet, seededRandom, type FleetCounts } from './fleet.js';
@@ -78,8 +78,7 @@ export async function manyWaits(options: ManyWaits): Promise<Polled> {
   const requests = { healthy: 0, refusing: 0, hanging: 0, slow: 0 };
   const inFlight = { healthy: 0, refusing: 0, hanging: 0, slow: 0 };
   const mostInFlight = { healthy: 0, refusing: 0, hanging: 0, slow: 0 };
-  const shards = new ShardMeter(new MemoryTable(), options.dueShards ?? 16, () => fleet.clock.nowMs());
-  const table = new CountingTable(shards);
+  const table = new ShardMeter(new MemoryTable(), options.dueShards ?? 16, () => fleet.clock.nowMs());
   const transportOf = (server: ServerName, clock: EventClock): RemoteTaskTransport => ({
     protocol: 'mcp',
     dedupes: true,
@@ -113,7 +112,7 @@ export async function manyWaits(options: ManyWaits): Promise<Polled> {
     requests,
     mostInFlight,
     writes: table.writes,
-    mostPerShard: shards.most,
+    mostPerShard: table.most,
     counts: fleet.counts,
   };
 }
@@ -183,13 +182,10 @@ async function plantOne(
     await deps.queues.sendWork({ kind: 'poll', runId, waitId: '1', server, dueAtMs }, dueAtMs - nowMs);
 }
 
-async function settled({ runId }: TurnMessage, deps: Deps, tasks: Map<string, Task>): Promise<void> {
-  const token = await deps.store.tokens.read(runId, '1');
-  const task = tasks.get(runId);
-  if (token?.settlement === undefined || task === undefined) return;
-  task.settledAtMs ??= token.settlement.atMs;
-  if (token.dueAtMs !== undefined)
-    await deps.store.tokens.clearMarker(runId, '1', { dueAtMs: token.dueAtMs, hasHandle: true });
+async function settled(message: TurnMessage, deps: Deps, tasks: Map<string, Task>): Promise<void> {
+  const task = tasks.get(message.runId);
+  const settledAtMs = await settleInPlace(message, deps);
+  if (task !== undefined && settledAtMs !== undefined) task.settledAtMs ??= settledAtMs;
 }
 
 function lagsOf(tasks: readonly Task[], nowMs: EpochMs): Pick<Polled, 'lagMs' | 'lagToInterval' | 'lost' | 'settled'> {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isRunning, type ProcessIdentity, processOf, processesWithArgument } from '../../lib/local/process-identity.js';
+import { peakMiB } from '../process-usage.js';
 
 const bin = fileURLToPath(new URL('../../bin/outwait.js', import.meta.url));
 const configFile = fileURLToPath(new URL('app/outwait.config.ts', import.meta.url));
@@ -207,14 +208,5 @@ class Memory {
 
   stop(): void {
     clearInterval(this.#timer);
-  }
-}
-
-function peakMiB(pid: number): number | undefined {
-  try {
-    const kB = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return kB === undefined ? undefined : Math.round(Number(kB) / 1_024);
-  } catch {
-    return undefined;
   }
 }

@@ -51,6 +51,14 @@ export function nextPollAfterErrorMs(token: PolledToken, nowMs: EpochMs, errors:
 }
 
 /**
+ * Returns when to read a task again whose server fails or has asked for a pause until `untilMs`: no sooner than after a
+ * good read without pushes, since each read that is put off costs a write.
+ */
+export function nextPollOfRestingMs(token: PolledToken, nowMs: EpochMs, untilMs: EpochMs): EpochMs {
+  return Math.max(untilMs, onTick(nowMs + pollIntervalMs(nowMs - token.createdAtMs)));
+}
+
+/**
  * Returns when to read a task again that its server does not know: soon while it is young, since the replicas may catch
  * up or the task was lost at once; otherwise as after any failing read.
  */

@@ -142,6 +142,8 @@ export interface Held {
   readonly kind: 'held';
   readonly untilMs: EpochMs;
   readonly error: StoredError;
+  /** Set if it fails or has asked for a pause: requests that do not press can come later. */
+  readonly isResting?: true;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { toStoredError } from '../../base/errors.js';
 import type { EpochMs } from '../../base/time.js';
-import { asPolled, claimUntilMs } from '../../decide/poll.js';
+import { asPolled, claimUntilMs, nextPollOfRestingMs } from '../../decide/poll.js';
 import { isWithWorker, timedOut } from '../../decide/worker-start.js';
 import type { StartedToken, TokenRecord } from '../../history/records.js';
 import type { PollMessage } from '../../queue/queue.js';
@@ -94,12 +94,15 @@ async function passOn(
 /** Puts off the read without counting it as failed. Returns false if the due instant has moved meanwhile. */
 async function putOff(
   deps: Deps,
-  { saidEnded, traceparent }: PollMessage,
+  { saidEnded, traceparent, dueAtMs: wantedAtMs }: PollMessage,
   token: StartedToken & { readonly dueAtMs: EpochMs },
-  { untilMs }: Held,
+  { untilMs, isResting }: Held,
 ): Promise<boolean> {
   const { runId, waitId, handle, deadlineAtMs, dueAtMs: seenDueAtMs } = token;
-  const dueAtMs = Math.min(untilMs, deadlineAtMs);
+  // What asked for a poke does not wait for an interval.
+  const isPoke = wantedAtMs === undefined || saidEnded === true;
+  const freeAtMs = isResting === true && !isPoke ? nextPollOfRestingMs(token, deps.clock.nowMs(), untilMs) : untilMs;
+  const dueAtMs = Math.min(freeAtMs, deadlineAtMs);
   const { claimed } = await deps.store.polls.claim(runId, waitId, { seenDueAtMs, dueAtMs });
   const next: PollMessage = { kind: 'poll', runId, waitId, server: handle.server, dueAtMs };
   if (claimed) await pollAt(deps, { ...next, ...defined({ saidEnded, traceparent }) }, dueAtMs);

@@ -121,9 +121,9 @@ export class ServerGuard {
     const health = await this.#health();
     const nowMs = this.#deps.clock.nowMs();
     const { openUntilMs = 0, holdUntilMs = 0 } = health;
-    if (holdUntilMs > nowMs) return this.#held(holdUntilMs, 'it asked for a pause');
+    if (holdUntilMs > nowMs) return this.#resting(holdUntilMs, 'it asked for a pause');
     if (this.#limits.breaker === undefined || openUntilMs <= nowMs) return undefined;
-    return this.#held(openUntilMs, 'its last requests have all failed');
+    return this.#resting(openUntilMs, 'its last requests have all failed');
   }
 
   /** Records that the server gave an answer, whatever it was. */
@@ -192,7 +192,7 @@ export class ServerGuard {
     if (held !== undefined) return held;
     // Goes on if the probe of another worker has succeeded meanwhile.
     if (health.openUntilMs === undefined) return undefined;
-    return this.#held(atMs + serverProbeRetryMs, 'another worker is probing it');
+    return this.#resting(atMs + serverProbeRetryMs, 'another worker is probing it');
   }
 
   /** Returns how to leave, or until when the call is held back: at that instant it is likely to be admitted. */
@@ -247,6 +247,10 @@ export class ServerGuard {
 
   #busy(why: string): Held {
     return this.#held(this.#deps.clock.nowMs() + serverBusyRetryMs, why);
+  }
+
+  #resting(untilMs: EpochMs, why: string): Held {
+    return { ...this.#held(untilMs, why), isResting: true };
   }
 
   /** Spreads the retries: up to a quarter later, over at least a second. */

@@ -1,7 +1,6 @@
 // How the properties of a record are stored, in both directions: a table of fields names each property and each
 // attribute once. Pure.
 
-import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import type { Item, Scalar } from '../table.js';
@@ -37,14 +36,20 @@ export function fields<Values extends object>(table: FieldsOf<Values>): Fields<V
   const entries = Object.entries<Field<unknown>>(table as unknown as Record<string, Field<unknown>>);
   const namesOf = ([property, field]: (typeof entries)[number]): readonly string[] => field.names(property);
   return {
-    read: (item) =>
-      defined(Object.fromEntries(entries.map(([name, field]) => [name, field.read(item, name)]))) as Values,
+    read(item) {
+      const values: Record<string, unknown> = {};
+      for (const [name, field] of entries) {
+        const value = field.read(item, name);
+        if (value !== undefined) values[name] = value;
+      }
+      return values as Values;
+    },
     write(values) {
       const given: Readonly<Record<string, unknown>> = values;
-      return Object.assign(
-        {},
-        ...entries.map(([name, field]) => given[name] !== undefined && field.write(given[name], name)),
-      ) as Attributes;
+      const attributes: Record<string, Scalar> = {};
+      for (const [name, field] of entries)
+        if (given[name] !== undefined) Object.assign(attributes, field.write(given[name], name));
+      return attributes;
     },
     attributes: entries.flatMap(namesOf),
     names: (...properties) => entries.filter(([name]) => properties.includes(name as never)).flatMap(namesOf),

@@ -34,7 +34,7 @@ interface IndexRow extends IndexPosition {
  */
 export class MemoryTable implements Table {
   readonly #partitions = new Map<string, SortedList<Item>>();
-  readonly #indexes: Readonly<Record<IndexName, Map<string, SortedList<IndexRow>>>> = {
+  readonly #indexes: Readonly<Record<IndexName, Map<string, SortedList<IndexRow, IndexPosition>>>> = {
     due: new Map(),
     list: new Map(),
     task: new Map(),
@@ -48,9 +48,10 @@ export class MemoryTable implements Table {
   }
 
   async write(write: Write): Promise<WriteResult> {
-    const result = applyWrite(this.#find(keyOf(write)), write);
+    const old = this.#find(keyOf(write));
+    const result = applyWrite(old, write);
     if (result.ok) {
-      this.restore(result.item);
+      this.#put(old, result.item);
       this.#onApplied([result.item]);
     }
     return result;
@@ -104,11 +105,14 @@ export class MemoryTable implements Table {
 
   /** Puts an item whose conditions have held before, such as one read from a journal. Does not call `onApplied`. */
   restore(item: Item): void {
-    const old = this.#find(item);
+    this.#put(this.#find(item), item);
+  }
+
+  #put(old: Item | undefined, item: Item): void {
     for (const name of indexNames) this.#reindex(name, old, item);
     let partition = this.#partitions.get(item.pk);
     if (partition === undefined) {
-      partition = new SortedList<Item>((a, b) => compareUtf8(a.sk, b.sk));
+      partition = new SortedList<Item>(compareSortKeys);
       this.#partitions.set(item.pk, partition);
     }
     partition.set(item);
@@ -127,20 +131,20 @@ export class MemoryTable implements Table {
   }
 
   #reindex(name: IndexName, old: Item | undefined, item: Item): void {
-    const before = old === undefined ? undefined : indexEntry(name, old);
+    const before = old === undefined ? undefined : placeIn(name, old);
     if (before !== undefined) {
       const rows = this.#indexes[name].get(before.partition);
-      rows?.delete(before.row);
+      rows?.delete(before);
       if (rows?.length === 0) this.#indexes[name].delete(before.partition);
     }
-    const entry = indexEntry(name, item);
-    if (entry === undefined) return;
-    let rows = this.#indexes[name].get(entry.partition);
+    const place = placeIn(name, item);
+    if (place === undefined) return;
+    let rows = this.#indexes[name].get(place.partition);
     if (rows === undefined) {
-      rows = new SortedList<IndexRow>(comparePositions);
-      this.#indexes[name].set(entry.partition, rows);
+      rows = new SortedList<IndexRow, IndexPosition>(comparePositions);
+      this.#indexes[name].set(place.partition, rows);
     }
-    rows.set(entry.row);
+    rows.set(rowOf(name, place, item));
   }
 }
 
@@ -152,24 +156,33 @@ function only(item: Item, attributes: readonly string[] | undefined): Item {
   return { ...picked, pk: item.pk, sk: item.sk };
 }
 
-function indexEntry(name: IndexName, item: Item): { partition: string; row: IndexRow } | undefined {
+interface Place extends IndexPosition {
+  readonly partition: string;
+}
+
+function placeIn(name: IndexName, item: Item): Place | undefined {
   const index = tableIndexes[name];
   const partition = item[index.partition];
   const sort = item[index.sort];
-  if (typeof partition !== 'string' || sort === undefined) return undefined;
+  return typeof partition !== 'string' || sort === undefined
+    ? undefined
+    : { partition, sort, pk: item.pk, sk: item.sk };
+}
+
+function rowOf(name: IndexName, { partition, sort, pk, sk }: Place, item: Item): IndexRow {
+  const index = tableIndexes[name];
   const projected: Record<string, Item[string]> = { [index.partition]: partition, [index.sort]: sort };
   for (const attribute of index.projected) {
     if (item[attribute] !== undefined) projected[attribute] = item[attribute];
   }
-  const row = { sort, pk: item.pk, sk: item.sk, item: Object.freeze({ ...projected, pk: item.pk, sk: item.sk }) };
-  return { partition, row };
+  return { sort, pk, sk, item: Object.freeze({ ...projected, pk, sk }) };
 }
 
 /**
  * Returns the range of the remaining rows: up to `until` and behind the position `after`, in the order of the query.
  */
 function rangeOf(
-  rows: SortedList<IndexRow>,
+  rows: SortedList<IndexRow, IndexPosition>,
   query: IndexQuery,
   after: IndexPosition | undefined,
 ): { start: number; end: number } {
@@ -185,6 +198,10 @@ function rangeOf(
           rows.firstIndex((row) => comparePositions(row, after) >= 0),
         ),
       };
+}
+
+function compareSortKeys(a: Item, b: Item): number {
+  return compareUtf8(a.sk, b.sk);
 }
 
 function comparePositions(a: IndexPosition, b: IndexPosition): number {

@@ -366,8 +366,22 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'held-beyond-deadline',
     rule: 'a read is put off to the deadline at most',
     file: pollTask,
-    edits: [{ find: 'Math.min(untilMs, deadlineAtMs)', replace: 'untilMs' }],
+    edits: [{ find: 'Math.min(freeAtMs, deadlineAtMs)', replace: 'freeAtMs' }],
     caughtBy: rules('polling', 'server that is left alone: the read'),
+  },
+  {
+    name: 'resting-poke-by-interval',
+    rule: 'a poke is put off until its server may be called, no longer',
+    file: pollTask,
+    edits: [{ find: 'isResting === true && !isPoke ?', replace: 'isResting === true ?' }],
+    caughtBy: rules('polling', 'server that fails or asks for a pause'),
+  },
+  {
+    name: 'full-by-interval',
+    rule: 'a read of a server with as many requests as it may have is put off until its turn',
+    file: pollTask,
+    edits: [{ find: 'isResting === true && !isPoke ?', replace: '!isPoke ?' }],
+    caughtBy: rules('polling', 'server that fails or asks for a pause'),
   },
   {
     name: 'overtaken-held-sends',

@@ -264,6 +264,33 @@ test('server that is left alone: the read is put off to then, and counts as none
   expect((await late.token()).dueS).toBe(120);
 });
 
+test('server that fails or asks for a pause: a scheduled read is put off by an interval, a poke until the pause ends', async () => {
+  const resting = async (): Promise<Held> => ({ ...busy(), isResting: true });
+  const old = { createdAtMs: at(-899.995) };
+  const scheduled = await Task.known(old);
+  scheduled.held = resting;
+  await scheduled.poll({ ...poke, dueAtMs: at(100) });
+  // Instants are whole seconds: the interval of a task that is 1,000 s old is 100 s.
+  expect([(await scheduled.token()).dueS, scheduled.sent]).toEqual([200, []]);
+  const young = await Task.known();
+  young.held = resting;
+  await young.poll({ ...poke, dueAtMs: at(100) });
+  expect([(await young.token()).dueS, young.sent]).toEqual([130, ['poll for 130']]);
+  const poked = await Task.known({ ...old, pushedAtMs: at(90) });
+  poked.held = resting;
+  await poked.poll({ ...poke, saidEnded: true });
+  await poked.poll({ ...poke, dueAtMs: at(130), saidEnded: true });
+  expect([(await poked.token()).dueS, poked.sent]).toEqual([130, ['poll for 130', 'poll for 130']]);
+  const late = await Task.known({ ...old, deadlineAtMs: at(150) });
+  late.held = resting;
+  await late.poll({ ...poke, dueAtMs: at(100) });
+  expect((await late.token()).dueS).toBe(150);
+  const full = await Task.known(old);
+  full.held = async () => busy();
+  await full.poll({ ...poke, dueAtMs: at(100) });
+  expect((await full.token()).dueS).toBe(130);
+});
+
 test('server that is left alone: a hop and a worker that was overtaken put nothing off', async () => {
   const hopping = await Task.known();
   hopping.nowS = 60;

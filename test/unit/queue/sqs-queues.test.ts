@@ -115,7 +115,7 @@ describe('a send that SQS refuses', () => {
 });
 
 /** Starts a stand-in for SQS that answers as the test says. */
-async function aServer(answer: (request: SqsRequest) => object | undefined) {
+async function aServer(answer: (request: SqsRequest) => object | undefined, requestTimeoutMs = 10_000) {
   const requests: SqsRequest[] = [];
   const http = createServer((incoming, response) => {
     let text = '';
@@ -134,7 +134,7 @@ async function aServer(answer: (request: SqsRequest) => object | undefined) {
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   const endpoint = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const sqs = createSqsClient({ endpoint, maxAttempts: 1, requestTimeoutMs: 100 });
+  const sqs = createSqsClient({ endpoint, maxAttempts: 1, requestTimeoutMs });
   closers.push(() => {
     sqs.destroy();
     http.closeAllConnections();
@@ -204,7 +204,7 @@ describe('messages that are sent side by side', () => {
 
 describe('a queue that does not answer', () => {
   it('is given up on', async () => {
-    const { queues } = await aServer(() => undefined);
+    const { queues } = await aServer(() => undefined, 100);
     await expect(queues.sendTurn({ runId: wakeOf(1).runId }, 'w1')).rejects.toMatchObject({
       code: 'INTERNAL',
       message: 'the turn queue did not take a message (TimeoutError)',
