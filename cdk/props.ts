@@ -59,7 +59,8 @@ export interface OutwaitFunctionProps {
   readonly memoryMb?: number;
   /**
    * Concurrent invocations that a queue may cause, 2 to 1,000; only for `turn` (default 100), `poll` (20 by each of its
-   * two queues) and `step` (20). Preferable to `reservedConcurrency`: a throttled invocation counts as a receive of its message.
+   * two queues) and `step` (20). Preferable to `reservedConcurrency`: a throttled invocation counts as a receive of its
+   * message.
    */
   readonly maxConcurrency?: number;
   /** Concurrency taken from the account's for this function alone. Default: none. */

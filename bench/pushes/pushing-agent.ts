@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type A2aAgent, type Rpc, startA2aAgent } from '../a2a-agent.js';
 
 // An A2A 1.0 agent whose tasks go on until their last push is sent.
 
@@ -9,8 +8,7 @@ export interface PushTarget {
   readonly secret: string;
 }
 
-export interface PushingAgent {
-  readonly origin: string;
+export interface PushingAgent extends A2aAgent {
   /** Where each task is pushed to, in the order of the starts. */
   readonly targets: PushTarget[];
   /** Tasks that have been read. */
@@ -18,17 +16,6 @@ export interface PushingAgent {
   /** Reads of tasks that have ended. */
   readsOfEnded(): number;
   end(taskId: string): void;
-  close(): Promise<void>;
-}
-
-interface Rpc {
-  readonly id: string;
-  readonly method: string;
-  readonly params: {
-    readonly id?: string;
-    readonly message?: { readonly parts: readonly { readonly text: string }[] };
-    readonly configuration?: { readonly taskPushNotificationConfig?: { readonly url: string; readonly token: string } };
-  };
 }
 
 export async function startPushingAgent(): Promise<PushingAgent> {
@@ -51,47 +38,14 @@ export async function startPushingAgent(): Promise<PushingAgent> {
     targets.push({ taskId, url, secret: token });
     return { task: taskOf(taskId) };
   };
-  const server = createServer((request, response) => {
-    void readAll(request).then((text) => {
-      response.setHeader('content-type', 'application/json');
-      if (request.method === 'GET') return response.end(JSON.stringify(cardOf(origin)));
-      const rpc = JSON.parse(text) as Rpc;
-      return response.end(JSON.stringify({ jsonrpc: '2.0', id: rpc.id, result: answer(rpc) }));
-    });
-  });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const agent = await startA2aAgent(answer, { pushNotifications: true });
   return {
-    origin,
+    ...agent,
     targets,
     tasksRead: () => read.size,
     readsOfEnded: () => reads,
     end: (taskId) => void ended.add(taskId),
-    close: () => close(server),
   };
 }
 
 const endedState = { status: { state: 'TASK_STATE_COMPLETED' } };
-
-function cardOf(origin: string): object {
-  return {
-    name: 'agent',
-    supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-    capabilities: { pushNotifications: true },
-  };
-}
-
-async function readAll(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const piece of request.setEncoding('utf8') as AsyncIterable<string>) text += piece;
-  return text;
-}
-
-function close(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((closed) =>
-    server.close(() => {
-      closed();
-    }),
-  );
-}

@@ -50,12 +50,7 @@ function separateCopy({ name, importers, imports, copied }: SeparateCopy): Plugi
 
 /** Returns the place of a folder below node_modules: paths are part of the names of chunks. */
 function placeIn(folder: string): string {
-  return (
-    folder
-      .split(/[\\/]node_modules[\\/]/)
-      .at(-1)
-      ?.replaceAll('\\', '/') ?? ''
-  );
+  return folder.replace(/^.*[\\/]node_modules[\\/]/, '').replaceAll('\\', '/');
 }
 
 function replacement({ name, importers, imports, path, instead }: Replacement): Plugin {
