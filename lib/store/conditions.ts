@@ -88,6 +88,9 @@ export const lineReaches = (kind: RequestKind, atMs: EpochMs): readonly Conditio
 // Counters of tenants.
 export const fewerLiveThan = (count: number): Condition => absentOrAtMost('live', count - 1);
 
+// Counters of served tasks, which are like those of tenants.
+export const fewerTurnsThan = (count: number): Condition => absentOrAtMost('turns', count - 1);
+
 // Push configs.
 export const notClosed: Condition = absent('closedAtMs');
 export const notRemoved: Condition = absent('removedAtMs');

@@ -30,6 +30,7 @@ export { contextDigest } from './items/indexes.js';
 export type { TaskRow } from './items/head.js';
 export type { RestingTask } from './parts/head-markers.js';
 export type { ListPage } from './parts/lists.js';
+export type { Cap } from './parts/tenant-counts.js';
 export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
 export type { SettleGuard, Settling } from './parts/tokens.js';
 

@@ -9,6 +9,7 @@ import type { Deps } from '../deps.js';
 import { digestOfName } from '../digest-of-name.js';
 import { lastUnderWay, laneOf } from '../lane.js';
 import { limitKeyOf } from './limit-key.js';
+import { refuseCap } from './refuse-cap.js';
 
 /** Attempts against other starts with the same key at the same time; after that many, they win. */
 export const startTries = 100;
@@ -57,7 +58,7 @@ export async function putLimited(
     const place = head.lane === undefined ? undefined : await placeInLane(deps, head, concurrency?.whenBusy);
     const slot = throttle === undefined ? undefined : await placeInThrottle(deps, head, throttle);
     const placed = { ...head, ...defined({ lane: place?.lane }) };
-    return await deps.store.limitedStarts.createRun(
+    const put = await deps.store.limitedStarts.createRun(
       slot === undefined ? placed : startingAt(placed, slot.startAtMs),
       deps.random.hex(16),
       {
@@ -66,6 +67,7 @@ export async function putLimited(
         throttle: slot?.throttle,
       },
     );
+    return typeof put === 'object' && 'counter' in put ? await refuseCap(put) : put;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     // The same start may have been accepted before, under the same key.

@@ -6,6 +6,7 @@ import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
+import { admitMessage } from './caps.js';
 import { followUp } from './follow-up.js';
 import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
@@ -44,6 +45,7 @@ async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promi
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
+  await admitMessage(deps, serve);
   await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch }) });
   return taskId;
 }
@@ -63,7 +65,7 @@ async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Prom
     skill === undefined
       ? { messageId: message.messageId, parts: message.parts, metadata: message.metadata ?? {}, contextId }
       : given;
-  return startTask(deps, {
+  return startTask(deps, serve, {
     ...{ workflow, message, contextId, isInputOnly: skill !== undefined },
     isQueued: context === 'queue' && ownConcurrency === undefined,
     // The id of its message and a context id of ours may differ: the key is what the start is known by.
