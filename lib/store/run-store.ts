@@ -23,6 +23,8 @@ import { Starts } from './parts/starts.js';
 import { Tokens } from './parts/tokens.js';
 import { UnwantedTasks } from './parts/unwanted-tasks.js';
 import { WorkerStarts } from './parts/worker-starts.js';
+import { streamsPartition } from './items/keys.js';
+import type { Slots } from './parts/slots.js';
 import { ShardedTable } from './sharded-table.js';
 import type { Table } from './table.js';
 
@@ -52,6 +54,8 @@ export class RunStore {
   readonly callers: () => Promise<CallerParts>;
   /** Writes of callers to served tasks; loaded at the first call. */
   readonly servedTasks: () => Promise<ServedTasks>;
+  /** Slots of streams to callers of served tasks; loaded at the first call. */
+  readonly streamSlots: () => Promise<Slots>;
   /** Where news of served tasks are pushed; loaded at the first call. */
   readonly pushConfigs: () => Promise<PushConfigItems>;
   /** Starts of workflows that limit them. */
@@ -97,6 +101,7 @@ export class RunStore {
     this.names = new Names(sharded);
     this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
     this.servedTasks = lazy(async () => new (await import('./parts/served-tasks.js')).ServedTasks(sharded));
+    this.streamSlots = lazy(async () => new (await import('./parts/slots.js')).Slots(table, streamsPartition));
     this.pushConfigs = lazy(async () => new (await import('./parts/push-configs.js')).PushConfigItems(sharded));
     this.limitedStarts = new LimitedStarts(sharded);
     this.lanes = new Lanes(sharded);

@@ -51,7 +51,7 @@ export async function admitMessage(deps: Deps, { limits }: ServeConfig): Promise
   const atMs = deps.clock.nowMs();
   const { messages } = await deps.store.callers();
   if (await messages.take(`${ofCaller} ${callerDigest(deps)}`, { atMs, perMinute })) return;
-  throw tooMany(`there were ${perMinute} messages in this minute`, {
+  throw tooMany(`the limit of messages in a minute (${perMinute}) is reached`, {
     ...{ limit: 'perMinute', max: perMinute },
     retryAfterMs: 60_000 - (atMs % 60_000),
   });
@@ -60,12 +60,16 @@ export async function admitMessage(deps: Deps, { limits }: ServeConfig): Promise
 /** Creates the error for a start that a cap has refused. */
 export function capReached({ counter, of, max }: Cap): EngineError {
   if (of === 'turns')
-    return tooMany(`the context has had ${max} tasks; begin another one`, {
+    return tooMany(`the limit of tasks in one context (${max}) is reached: begin another context`, {
       ...{ limit: 'turnsPerContext', max },
       retryAfterMs: turnsRetryMs,
     });
   const who = counter.startsWith(ofSkill) ? 'of the skill' : 'of the caller';
-  return tooMany(`${max} tasks ${who} are under way`, { limit: 'maxLive', max, retryAfterMs: liveRetryMs });
+  return tooMany(`the limit of tasks ${who} under way (${max}) is reached`, {
+    limit: 'maxLive',
+    max,
+    retryAfterMs: liveRetryMs,
+  });
 }
 
 function tooMany(

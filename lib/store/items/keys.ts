@@ -42,6 +42,8 @@ export const servedCountKey = (counter: string, of: 'live' | 'turns' | 'messages
   pk: `served#${counter}`,
   sk: of,
 });
+/** Partition of the slots of streams to callers. */
+export const streamsPartition = 'served#streams';
 /** Key of the pointer to the last run of a lane. */
 export const laneKey = (lane: string): Key => ({ pk: `lane#${lane}`, sk: headSk });
 /** Key of the pointer to the run that debounced starts become. */

@@ -211,8 +211,19 @@ export const itemLimits = {
   name: { ...common, runId: id, generation: number },
   /** Counters of a tenant: live runs, and what was asked for in the current minute. */
   tenant: { ...common, live: number, minute: number, requests: number },
-  /** Counters of served tasks: those under way, those of a context, and messages in the current minute. */
-  served: { ...common, live: number, turns: number, minute: number, requests: number },
+  /**
+   * Counters of served tasks: those under way, those of a context, and messages in the current minute; and the slots of
+   * streams.
+   */
+  served: {
+    ...common,
+    live: number,
+    turns: number,
+    minute: number,
+    requests: number,
+    holder: text(128),
+    untilMs: number,
+  },
   /** Pointer to the last run of a lane. */
   lane: { ...common, runId: id, generation: number },
   /** Pointer to the run that debounced starts become. */

@@ -83,7 +83,7 @@ function anAgent(
 
 const callDesk: Run = async (ctx) => {
   const outcome = await ctx
-    .callRemoteTask({ server: 'desk', skill: 'ask', input: {}, timeout: { hours: 1 } })
+    .callRemoteTask({ server: 'desk', skill: 'ask', timeout: { hours: 1 } })
     .catch((error: unknown) => ({ data: String(error) }));
   return 'data' in outcome ? outcome.data : outcome;
 };

@@ -4,10 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { ConflictingTable } from '../../../bench/conflicting-table.js';
 import { CountingTable } from '../../../bench/counting-table.js';
 import type { Caller } from '../../../lib/base/caller.js';
+import { silentLog } from '../../../lib/base/log.js';
 import { createTasks } from '../../../lib/operations/serve/tasks.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
 import { drainMicrotasks } from '../../../lib/process/drain.js';
+import { createA2aRoutes } from '../../../lib/serve/a2a/routes.js';
 import type { SendRequest, Tasks } from '../../../lib/serve/tasks.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
@@ -265,4 +267,41 @@ describe('served tasks under caps', () => {
     expect(answers.filter(isTask)).toHaveLength(100);
     expect(answers.at(-1)).toBe('TOO_MANY_REQUESTS turnsPerContext');
   });
+
+  it.each([
+    ['JSON-RPC of 1.0', '/a2a', '1.0', rpcOf('SendMessage')],
+    ['JSON-RPC of 0.3', '/a2a', '0.3', rpcOf('message/send')],
+    ['HTTP+JSON', '/a2a/rest/message:send', '1.0', (params: object) => params],
+  ])('that go beyond a cap are answered with 429 over %s, and when to try again', async (_, path, version, bodyOf) => {
+    const { deps, tasks } = served({ perMinute: 1 });
+    const routes = createA2aRoutes({
+      ...{ serve: configOf({}), workflows: deps.app.workflows, clock: deps.clock, log: silentLog, pushes: false },
+      admit: () => ({ tasks: tasks() }),
+    });
+    const send = () => {
+      const part = version === '1.0' ? { data: {} } : { kind: 'data', data: {} };
+      const more = version === '1.0' ? { role: 'ROLE_USER' } : { role: 'user', kind: 'message' };
+      const params = {
+        message: { messageId: 'm', parts: [part], ...more },
+        configuration: { returnImmediately: true, blocking: false },
+      };
+      return routes.request(`/agents/report${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'a2a-version': version },
+        body: JSON.stringify(bodyOf(params)),
+      });
+    };
+    const first = await send();
+    expect([first.status, (await first.json()) as object]).not.toHaveProperty('1.error');
+    const refused = await send();
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('60');
+    const { error } = (await refused.json()) as { error: { code: number; status?: string; message: string } };
+    expect(error.message).toBe('the limit of messages in a minute (1) is reached');
+    expect(path === '/a2a' ? error.code : error.status).toBe(path === '/a2a' ? -32051 : 'RESOURCE_EXHAUSTED');
+  });
 });
+
+function rpcOf(method: string) {
+  return (params: object): object => ({ jsonrpc: '2.0', id: 1, method, params });
+}
