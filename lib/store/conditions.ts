@@ -88,8 +88,8 @@ export const lineReaches = (kind: RequestKind, atMs: EpochMs): readonly Conditio
 // Counters of tenants.
 export const fewerLiveThan = (count: number): Condition => absentOrAtMost('live', count - 1);
 
-// Counters of served tasks, which are like those of tenants.
-export const fewerTurnsThan = (count: number): Condition => absentOrAtMost('turns', count - 1);
+// Counters of served tasks.
+export const fewerOfTasksThan = (of: 'live' | 'turns', count: number): Condition => absentOrAtMost(of, count - 1);
 
 // Push configs.
 export const notClosed: Condition = absent('closedAtMs');

@@ -7,7 +7,7 @@ import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
 import { Lanes } from './parts/lanes.js';
-import { LimitedStarts } from './parts/limited-starts.js';
+import type { LimitedStarts } from './parts/limited-starts.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
@@ -58,8 +58,8 @@ export class RunStore {
   readonly streamSlots: () => Promise<Slots>;
   /** Where news of served tasks are pushed; loaded at the first call. */
   readonly pushConfigs: () => Promise<PushConfigItems>;
-  /** Starts of workflows that limit them. */
-  readonly limitedStarts: LimitedStarts;
+  /** Starts of workflows that limit them; loaded at the first call. */
+  readonly limitedStarts: () => Promise<LimitedStarts>;
   /** Runs that wait for one another. */
   readonly lanes: Lanes;
   /** Commits of runs. */
@@ -103,7 +103,7 @@ export class RunStore {
     this.servedTasks = lazy(async () => new (await import('./parts/served-tasks.js')).ServedTasks(sharded));
     this.streamSlots = lazy(async () => new (await import('./parts/slots.js')).Slots(table, streamsPartition));
     this.pushConfigs = lazy(async () => new (await import('./parts/push-configs.js')).PushConfigItems(sharded));
-    this.limitedStarts = new LimitedStarts(sharded);
+    this.limitedStarts = lazy(async () => new (await import('./parts/limited-starts.js')).LimitedStarts(sharded));
     this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);

@@ -42,6 +42,7 @@ await Promise.all([
   loadGeneration(),
   loadTaskHint(),
   loadRareParts(),
+  new RunStore(new MemoryTable()).limitedStarts(),
 ]);
 
 export interface MortalEngineOptions {

@@ -45,7 +45,7 @@ export async function callsOf(
 }
 
 async function isBusy(deps: Deps, digest: string): Promise<boolean> {
-  const last = await deps.store.limitedStarts.readPointer({ kind: 'lane', digest });
+  const last = await (await deps.store.limitedStarts()).readPointer({ kind: 'lane', digest });
   return last !== undefined && (await lastUnderWay(deps, last.runId)) !== undefined;
 }
 

@@ -9,11 +9,10 @@ import type { Deps } from '../deps.js';
 const perMinuteDefault = 60;
 const turnsPerContextDefault = 100;
 
-/** When a caller may try again: tasks end at any time; a context that is full stays so, which clients must not try fast. */
-const liveRetryMs = 30_000;
-const turnsRetryMs = 3_600_000;
-
-/** Returns the counters that the start of a task increments, each with its cap; undefined if there are none. */
+/**
+ * Returns the counters that the start of a task increments, each with its cap; undefined if there are none. Their names
+ * are stored.
+ */
 export function capsOf(
   deps: Pick<Deps, 'caller' | 'digest'>,
   { limits, skills = {} }: ServeConfig,
@@ -22,18 +21,14 @@ export function capsOf(
   const skill = Object.hasOwn(skills, workflow) ? skills[workflow] : undefined;
   const caps: Cap[] = [];
   if (limits?.maxLive !== undefined)
-    caps.push({ counter: `${ofCaller} ${callerDigest(deps)}`, of: 'live', max: limits.maxLive });
-  if (skill?.maxLive !== undefined) caps.push({ counter: `${ofSkill} ${workflow}`, of: 'live', max: skill.maxLive });
+    caps.push({ counter: `caller ${callerDigest(deps)}`, of: 'live', max: limits.maxLive });
+  if (skill?.maxLive !== undefined) caps.push({ counter: `skill ${workflow}`, of: 'live', max: skill.maxLive });
   if (limits !== undefined) {
     const max = limits.turnsPerContext ?? turnsPerContextDefault;
     caps.push({ counter: `context ${callerDigest(deps, contextId)}`, of: 'turns', max });
   }
   return caps.length === 0 ? undefined : caps;
 }
-
-/** Words with which the names of counters begin. Stored. */
-const ofCaller = 'caller';
-const ofSkill = 'skill';
 
 /** Returns the counters that a run of the task holds until it ends. */
 export function countersOf(caps: readonly Cap[] | undefined): readonly string[] | undefined {
@@ -50,33 +45,10 @@ export async function admitMessage(deps: Deps, { limits }: ServeConfig): Promise
   const perMinute = limits.perMinute ?? perMinuteDefault;
   const atMs = deps.clock.nowMs();
   const { messages } = await deps.store.callers();
-  if (await messages.take(`${ofCaller} ${callerDigest(deps)}`, { atMs, perMinute })) return;
-  throw tooMany(`the limit of messages in a minute (${perMinute}) is reached`, {
-    ...{ limit: 'perMinute', max: perMinute },
-    retryAfterMs: 60_000 - (atMs % 60_000),
+  if (await messages.take(`caller ${callerDigest(deps)}`, { atMs, perMinute })) return;
+  throw new EngineError('TOO_MANY_REQUESTS', `the limit of messages in a minute (${perMinute}) is reached`, {
+    details: { limit: 'perMinute', max: perMinute, retryAfterMs: 60_000 - (atMs % 60_000) },
   });
-}
-
-/** Creates the error for a start that a cap has refused. */
-export function capReached({ counter, of, max }: Cap): EngineError {
-  if (of === 'turns')
-    return tooMany(`the limit of tasks in one context (${max}) is reached: begin another context`, {
-      ...{ limit: 'turnsPerContext', max },
-      retryAfterMs: turnsRetryMs,
-    });
-  const who = counter.startsWith(ofSkill) ? 'of the skill' : 'of the caller';
-  return tooMany(`the limit of tasks ${who} under way (${max}) is reached`, {
-    limit: 'maxLive',
-    max,
-    retryAfterMs: liveRetryMs,
-  });
-}
-
-function tooMany(
-  message: string,
-  details: { readonly limit: string; readonly max: number; readonly retryAfterMs: number },
-): EngineError {
-  return new EngineError('TOO_MANY_REQUESTS', message, { details: { ...details } });
 }
 
 /** Returns a digest of the caller, or of something of its own: equal ids in two tenants are different callers. */

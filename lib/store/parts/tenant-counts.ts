@@ -1,7 +1,7 @@
 import type { RunHead } from '../../history/records.js';
-import { fewerLiveThan, fewerTurnsThan } from '../conditions.js';
+import { fewerLiveThan, fewerOfTasksThan } from '../conditions.js';
 import { servedCountKey, tenantCountKey } from '../items/keys.js';
-import type { TransactResult, Update } from '../table.js';
+import type { Key, TransactResult, Update } from '../table.js';
 
 /** A counter that the start of a served task increments, and the most that it may count. */
 export interface Cap {
@@ -14,55 +14,38 @@ export interface Cap {
 
 /**
  * Returns the writes that count the start of a run, as a part of the transaction that puts its head. Refused if `liveMax`
- * runs of the tenant are live, or one of the counters of `caps` has reached its cap. None for a head that is not counted.
+ * runs of the tenant are live, or a counter of `caps` has reached its cap. None for a head that is not counted.
  *
  * The head is put once, and its terminal commit is put once; the count changes with either, or not at all. So whatever
  * process dies between two writes, it is the number of counted runs without a terminal commit.
  */
-export function countStart(
-  { tenant, counted }: RunHead,
-  liveMax = Infinity,
-  caps: readonly Cap[] = [],
-): readonly Update[] {
-  const ofCaps = caps.map(({ counter, of, max }): Update => ({
-    kind: 'update',
-    key: servedCountKey(counter, of),
-    increment: { [of]: 1 },
-    conditions: [of === 'live' ? fewerLiveThan(max) : fewerTurnsThan(max)],
-  }));
-  return counted === true && tenant !== undefined
-    ? [
-        {
-          kind: 'update',
-          key: tenantCountKey(tenant, 'live'),
-          increment: { live: 1 },
-          conditions: Number.isFinite(liveMax) ? [fewerLiveThan(liveMax)] : [],
-        },
-        ...ofCaps,
-      ]
-    : ofCaps;
+export function countStart(head: RunHead, liveMax = Infinity, caps: readonly Cap[] = []): readonly Update[] {
+  return [
+    ...ofTenant(head).map((key) => counted(key, 1, Number.isFinite(liveMax) ? [fewerLiveThan(liveMax)] : [])),
+    ...caps.map(({ counter, of, max }) => counted(servedCountKey(counter, of), 1, [fewerOfTasksThan(of, max)])),
+  ];
 }
 
 /** Returns the cap that has refused a transaction whose last writes are those of `caps`, if no other write has. */
-export function fullCap({ refused }: Extract<TransactResult, { ok: false }>, caps: readonly Cap[]): Cap | undefined {
-  const first = refused.findIndex((one) => one !== undefined);
-  return caps[first - (refused.length - caps.length)];
+export function fullCap({ refused }: Refused, caps: readonly Cap[]): Cap | undefined {
+  return caps[refused.findIndex((one) => one !== undefined) - (refused.length - caps.length)];
+}
+type Refused = Extract<TransactResult, { ok: false }>;
+
+/**
+ * Returns the writes that end the counts of a run, as a part of the transaction with its terminal commit. They are those
+ * that the head names, since the caps may have been changed, and have no condition, since they must not refuse an end.
+ */
+export function countEnd(head: Pick<RunHead, 'tenant' | 'counted' | 'counters'>): readonly Update[] {
+  const ofTasks = head.counters?.map((counter) => servedCountKey(counter, 'live')) ?? [];
+  return [...ofTenant(head), ...ofTasks].map((key) => counted(key, -1, []));
 }
 
-/** Returns the writes that end the counts of a run, as a part of the transaction with its terminal commit. */
-export function countEnd({
-  tenant,
-  counted,
-  counters = [],
-}: Pick<RunHead, 'tenant' | 'counted' | 'counters'>): readonly Update[] {
-  // Named by the head: a deployment may have changed the caps. Without a condition, so that the commit is not refused.
-  const ofCaps = counters.map((counter): Update => ({
-    kind: 'update',
-    key: servedCountKey(counter, 'live'),
-    increment: { live: -1 },
-    conditions: [],
-  }));
-  return counted === true && tenant !== undefined
-    ? [{ kind: 'update', key: tenantCountKey(tenant, 'live'), increment: { live: -1 }, conditions: [] }, ...ofCaps]
-    : ofCaps;
+function ofTenant({ tenant, counted: isCounted }: Pick<RunHead, 'tenant' | 'counted'>): readonly Key[] {
+  return isCounted === true && tenant !== undefined ? [tenantCountKey(tenant, 'live')] : [];
+}
+
+/** Returns the write of a counter, whose attribute has the name of its sort key. */
+function counted(key: Key, by: number, conditions: Update['conditions']): Update {
+  return { kind: 'update', key, increment: { [key.sk]: by }, conditions };
 }
