@@ -94,7 +94,7 @@ const child = defineWorkflow({ name: 'child', run: callDesk });
 const aliased = (text: string): string =>
   text.replaceAll(
     /"(id|taskId)":"([0-9a-f]{32})"/g,
-    (_, name: string, id: string) => `"${name}":"${[...id].reverse().join('')}"`,
+    (_, name: string, id: string) => `"${name}":"${id.split('').reverse().join('')}"`,
   );
 
 const lotsOf = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `mark ${at}`);

@@ -14,7 +14,6 @@ import type { SendRequest, Tasks } from '../../../lib/serve/tasks.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import type { Table } from '../../../lib/store/table.js';
-import type { VirtualClock } from '../../../lib/testing/virtual-clock.js';
 import type { ServeConfig, ServeLimits } from '../../../lib/workflow/serve.js';
 
 const ann: Caller = { id: 'ann', roles: ['call'] };
@@ -28,7 +27,7 @@ interface Served {
   readonly start: (more?: Partial<SendRequest>, caller?: Caller) => Promise<string>;
   /** Lets the tasks that wait for the signal end. */
   readonly end: (taskId: string) => Promise<void>;
-  configure(serve: Partial<ServeConfig>): void;
+  readonly configure: (serve: Partial<ServeConfig>) => void;
 }
 
 type Run = (ctx: WorkflowContext, input: unknown) => Promise<unknown>;
@@ -82,16 +81,15 @@ function configOf(more: Partial<ServeConfig>): ServeConfig {
 }
 
 /** Lets the delays of the table pass while something is done. */
-async function driven<Result>({ clock }: Pick<Deps, 'clock'>, work: Promise<Result>): Promise<Result> {
-  let isDone = false;
+async function driven<Result>({ clock }: TestApp, work: Promise<Result>): Promise<Result> {
+  const state = { isDone: false };
   const done = work.finally(() => {
-    isDone = true;
+    state.isDone = true;
   });
-  const virtual = clock as VirtualClock;
-  while (!isDone) {
+  while (!state.isDone) {
     await drainMicrotasks();
-    const nextAtMs = virtual.nextDelayAtMs();
-    if (nextAtMs !== undefined) virtual.moveTo(nextAtMs);
+    const nextAtMs = clock.nextDelayAtMs();
+    if (nextAtMs !== undefined) clock.moveTo(nextAtMs);
   }
   return done;
 }
@@ -179,15 +177,15 @@ describe('served tasks under caps', () => {
 
   it('are all accepted, and all released, when 200 start and end at once under one cap', async () => {
     const table = new MemoryTable();
-    const { deps, start } = served(
+    const { app, deps, start } = served(
       { maxLive: 200, perMinute: 1_000 },
       { run: async () => 'done', table: (around) => new ConflictingTable(table, around) },
     );
-    const ids = await driven(deps, Promise.all(Array.from({ length: 200 }, () => start())));
+    const ids = await driven(app, Promise.all(Array.from({ length: 200 }, () => start())));
     expect(ids.filter(isTask)).toHaveLength(200);
-    expect(await driven(deps, start())).toBe('TOO_MANY_REQUESTS maxLive');
+    expect(await driven(app, start())).toBe('TOO_MANY_REQUESTS maxLive');
     const remainingMs = () => 60_000;
-    await driven(deps, Promise.all(ids.map((runId) => runTurn(deps, { runId }, { remainingMs }))));
+    await driven(app, Promise.all(ids.map((runId) => runTurn(deps, { runId }, { remainingMs }))));
     const counters = ids.map(async (runId) => (await table.get({ pk: `run#${runId}`, sk: 'a' }))?.['status']);
     expect(new Set(await Promise.all(counters))).toEqual(new Set(['completed']));
     const [counter] = JSON.parse(String((await table.get({ pk: `run#${ids[0] ?? ''}`, sk: 'a' }))?.['counters'])) as [
