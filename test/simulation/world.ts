@@ -84,6 +84,7 @@ await Promise.all([
   loadTellPeople(),
   loadTenantLimits(),
   new RunStore(new MemoryTable()).servers.limits(),
+  new RunStore(new MemoryTable()).limitedStarts(),
 ]);
 
 const S = 1000;

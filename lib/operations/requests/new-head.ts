@@ -63,7 +63,9 @@ export async function newHead(
   deps: Deps,
   request: StartRequest &
     Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant'>>,
+    Partial<
+      Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant' | 'calls'>
+    >,
 ): Promise<RunHead> {
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
@@ -74,7 +76,7 @@ export async function newHead(
     );
   }
   const input = await validInput(deps, workflow, request.input);
-  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId } = request;
+  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId, calls } = request;
   const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
   if (tags !== undefined) checkTags(tags);
   const nowMs = deps.clock.nowMs();
@@ -92,6 +94,7 @@ export async function newHead(
       key,
       sentDigest,
       afterRunId,
+      calls,
       lane: concurrencyKey === undefined ? undefined : { key: concurrencyKey },
       startAtMs,
       deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),

@@ -59,6 +59,8 @@ export async function startNextRun(
       owner: head.owner,
       tenant: head.tenant,
       counted: head.counted,
+      counters: head.counters,
+      calls: head.calls,
       task: await taskOfNext(head, commits),
     }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),
