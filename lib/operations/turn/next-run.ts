@@ -59,6 +59,7 @@ export async function startNextRun(
       owner: head.owner,
       tenant: head.tenant,
       counted: head.counted,
+      callback: head.callback && { ...head.callback, startedRunId: head.callback.startedRunId ?? head.runId },
       task: await taskOfNext(head, commits),
     }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),

@@ -75,6 +75,7 @@ export const itemLimits = {
     tenant: name,
     tenantPartition: text(128),
     counted: number,
+    callback: payload(2 * KiB),
     task: payload(8 * KiB),
     taskPartition: word,
     /** Time and id. */
