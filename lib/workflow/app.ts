@@ -1,4 +1,4 @@
-import { areHosts, type CallbackRules, mustBeHosts, problemWithCallbacks } from './callbacks.js';
+import { areHosts, type CallbackRules, mustBeHosts } from './callbacks.js';
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
@@ -219,8 +219,6 @@ export function defineApp<
   const { serve, callbacks } = config;
   const serveProblem = serve === undefined ? undefined : problemWithServedNames(serve, workflows);
   if (serveProblem !== undefined) throw invalid(`serve ${serveProblem}`);
-  const callbackProblem = callbacks === undefined ? undefined : problemWithCallbacks(callbacks);
-  if (callbackProblem !== undefined) throw invalid(`callbacks: ${callbackProblem}`);
   return {
     workflows,
     earlier: toEarlier(config.earlier ?? [], workflows),

@@ -11,7 +11,10 @@ export interface CallbackRules {
   readonly allowPrivateAddresses?: boolean;
 }
 
-/** Returns what is wrong with the rules, if anything. */
+/**
+ * Returns what is wrong with the rules, if anything. Like what is served, they are checked when an app is built, and when
+ * local mode loads it.
+ */
 export function problemWithCallbacks(rules: CallbackRules): string | undefined {
   const { allowedHosts, allowPrivateAddresses } = rules as Readonly<Record<string, unknown>>;
   if (allowedHosts !== undefined && !areHosts(allowedHosts)) return `allowedHosts ${mustBeHosts}`;
