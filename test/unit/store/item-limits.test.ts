@@ -230,6 +230,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     owner,
     tenant,
     counted: true,
+    callback: { url: filling('callback', 4 * 1_024), secret: 'whsec_' },
     task: {
       ...(id === runId ? {} : { firstRunId: runId }),
       contextId: filling('task', 16 * 1_024),
