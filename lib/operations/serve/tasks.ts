@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
+import { lazy } from '../../base/lazy.js';
 import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
@@ -11,6 +12,9 @@ import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
 import { startTask } from './start-task.js';
 import { changesOf, requireOpen, waitForTask } from './watch-task.js';
+
+/** Loads what a message with a push config needs; few have one. */
+export const loadPushConfigs = lazy(() => import('./push-configs.js'));
 
 /** Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task. */
 export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
@@ -29,7 +33,7 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
 async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
   const { push, message } = request;
   if (push === undefined) return send(deps, serve, request);
-  const { checkPushConfig, putConfig } = await import('./push-configs.js');
+  const { checkPushConfig, putConfig } = await loadPushConfigs();
   await checkPushConfig(deps, push);
   const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
   const taskId = await send(deps, serve, request);
