@@ -158,7 +158,7 @@ function drawRequest(dice: Dice, task: number): ServedRequest {
     case 'task':
       return drawStart(dice);
     case 'followUp':
-      return { what, ...on, id: `m${dice.int(1, 5)}`, names: dice.chance(0.5) };
+      return { what, ...on, id: `m${dice.int(1, 5)}`, names: dice.chance(0.5), blocks: dice.chance(0.3) };
     case 'cancelTask':
     case 'readTask':
     case 'awaitTask':

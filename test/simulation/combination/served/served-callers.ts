@@ -99,8 +99,11 @@ export class ServedCallers {
     switch (request.what) {
       case 'task':
         return this.#start(tasks, caller, request);
-      case 'followUp':
-        return this.#followUp(tasks, asked, request);
+      case 'followUp': {
+        const answered = await this.#followUp(tasks, asked, request);
+        if (request.blocks && !asked.isForeign) await this.#wait(deps, tasks, truth!, answered);
+        return;
+      }
       case 'cancelTask': {
         const task = await tasks.cancel(taskId);
         this.#oracles.checkTask(task, from);
@@ -111,8 +114,7 @@ export class ServedCallers {
         this.#oracles.checkTask(await tasks.read(taskId), from);
         return;
       case 'awaitTask':
-        this.#oracles.checkTask(await tasks.waitFor(taskId, deps.clock.nowMs() + 25 * S), from);
-        return;
+        return this.#wait(deps, tasks, truth!);
       case 'listTasks':
         return this.#list(tasks, caller);
       case 'putPush': {
@@ -151,11 +153,12 @@ export class ServedCallers {
     if (key !== undefined) this.#oracles.onStarted(start, task.taskId);
   }
 
+  /** Sends a message to a task. Returns the question that it has answered by name, if any. */
   async #followUp(
     tasks: Tasks,
     { truth, caller, isForeign }: Asked,
     { id, names }: Extract<ServedRequest, { what: 'followUp' }>,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const { taskId } = truth!;
     const name = `${taskId} ${id}`;
     const seen = names && !isForeign ? await tasks.read(taskId) : undefined;
@@ -173,10 +176,20 @@ export class ServedCallers {
       ...(isForeign ? { message: { ...message, messageId: `of ${caller.id}` } } : {}),
     });
     this.#oracles.checkTask(task, from);
-    if (isForeign) return;
+    if (isForeign) return undefined;
     this.#oracles.taken.push({ taskId, messageId: id });
     if (!truth!.runIds.some((runId) => this.#world.items.has(`run#${runId} i#message-${id}`)))
       this.#fail('message-not-kept', `${id} of task ${short(taskId)}`);
+    return isNamed ? question : undefined;
+  }
+
+  /** Waits for a task to end or ask, as a blocking message does; `answered`: the question that was answered before. */
+  async #wait(deps: Deps, tasks: Tasks, { taskId, generation }: TaskTruth, answered?: string): Promise<void> {
+    const untilMs = deps.clock.nowMs() + 25 * S;
+    const task = await tasks.waitFor(taskId, untilMs);
+    this.#oracles.checkTask(task, generation);
+    if (answered !== undefined && questionOf(task) === answered && deps.clock.nowMs() < untilMs)
+      this.#fail('answered-question-shown', answered);
   }
 
   async #list(tasks: Tasks, caller: Caller): Promise<void> {

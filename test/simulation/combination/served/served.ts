@@ -35,8 +35,11 @@ export type ServedRequest =
       /** The receiver that it is to be pushed to. */
       readonly push?: number;
     }
-  /** `names`: the message answers the question that its sender has seen, and no other one. */
-  | ({ readonly what: 'followUp'; readonly id: string; readonly names: boolean } & OnTask)
+  /**
+   * `names`: the message answers the question that its sender has seen, and no other one. `blocks`: its sender waits for
+   * what follows.
+   */
+  | ({ readonly what: 'followUp'; readonly id: string; readonly names: boolean; readonly blocks: boolean } & OnTask)
   | ({ readonly what: 'cancelTask' | 'readTask' | 'awaitTask' } & OnTask)
   | { readonly what: 'listTasks'; readonly by: number }
   /**
