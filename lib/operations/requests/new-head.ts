@@ -59,9 +59,13 @@ export function sameStart(
   sentDigest: string | undefined,
 ): StartedRun {
   if (known !== undefined && sentDigest !== undefined && known !== sentDigest)
-    throw new EngineError('KEY_REUSED', 'the key was used before to start with another input, tags, delay, timeout or callback', {
-      details: { runId, usedDigest: known, sentDigest },
-    });
+    throw new EngineError(
+      'KEY_REUSED',
+      'the key was used before to start with another input, tags, delay, timeout or callback',
+      {
+        details: { runId, usedDigest: known, sentDigest },
+      },
+    );
   return { runId, deduplicated: true };
 }
 

@@ -13,6 +13,8 @@ import { changesOf, requireOpen, waitForTask } from './watch-task.js';
 
 /** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
 export const loadSendParts = lazy(() => import('./send-parts.js'));
+/** Loads what a message with a push config needs; few have one. */
+export const loadPushConfigs = lazy(() => import('./push-configs.js'));
 
 /** Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task. */
 export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
@@ -31,7 +33,7 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
 async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
   const { push, message } = request;
   if (push === undefined) return send(deps, serve, request);
-  const { checkPushConfig, putConfig } = await import('./push-configs.js');
+  const { checkPushConfig, putConfig } = await loadPushConfigs();
   await checkPushConfig(deps, push);
   const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
   const taskId = await send(deps, serve, request);
