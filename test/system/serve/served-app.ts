@@ -1,0 +1,93 @@
+// What the replicas of these tests serve.
+
+import * as z from 'zod';
+import type { App, WorkflowContext } from '../../../lib/index.js';
+import { defineApp, defineWorkflow } from '../../../lib/index.js';
+
+/** Asks its caller half-way, and shows an artifact in two pieces. */
+const talk = defineWorkflow({
+  name: 'talk',
+  input: z.object({ of: z.string() }),
+  run: async (ctx, { of }) => {
+    ctx.progress(`Thinking of ${of}.`);
+    const answer = await ctx.ask({ to: 'caller', message: 'Which colour?', schema: z.object({ colour: z.string() }) });
+    const colour = answer.action === 'accept' ? answer.content.colour : answer.action;
+    ctx.artifact({ artifactId: 'rows', text: `${of}: `, append: true });
+    const row = await ctx.step('paint', async () => `${colour} paint`);
+    ctx.artifact({ artifactId: 'rows', text: row, append: true, lastChunk: true });
+    await ctx.sleep({ seconds: 1 });
+    return { of, colour, by: ctx.caller?.id ?? null };
+  },
+});
+
+/** Says each message of its caller again, as a status and as an artifact, until one says goodbye. */
+const listen = defineWorkflow({
+  name: 'listen',
+  run: async (ctx) => {
+    let count = 0;
+    for await (const { messageId, parts } of ctx.messages()) {
+      const text = parts.flatMap((part) => ('text' in part ? [part.text] : [])).join(' ');
+      if (text === 'bye') break;
+      ctx.progress(`heard ${text}`);
+      ctx.artifact({ artifactId: messageId, text });
+      count++;
+    }
+    return { count };
+  },
+});
+
+/** Works until its step is told to stop, or for 20 s. The step notes what happened to it. */
+const work = defineWorkflow({
+  name: 'work',
+  input: z.object({ noticeUrl: z.string() }),
+  run: async (ctx, { noticeUrl }) => {
+    const note = async (what: string): Promise<void> => {
+      await fetch(noticeUrl, { method: 'POST', body: `${ctx.task?.taskId ?? ''} ${what}` });
+    };
+    ctx.progress('working');
+    return ctx.step(
+      'work',
+      async ({ signal }) => {
+        await note('began');
+        await aborted(signal, 20_000);
+        await note(signal.aborted ? 'was told' : 'ended');
+        return 'late';
+      },
+      { timeout: { seconds: 30 } },
+    );
+  },
+});
+
+function aborted(signal: AbortSignal, maxMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+    setTimeout(resolve, maxMs).unref();
+  });
+}
+
+/** Answers one message, and says when it began and ended. */
+async function answer(ctx: WorkflowContext, input: unknown): Promise<unknown> {
+  const [part] = (input as { readonly parts: readonly { readonly text?: string }[] }).parts;
+  const beganAtMs = await ctx.step('begin', async () => Date.now());
+  const endedAtMs = await ctx.step('end', async () => Date.now());
+  return { to: part?.text ?? null, beganAtMs, endedAtMs };
+}
+
+/** Creates the app of a replica. */
+export function servedApp(): App {
+  return defineApp({
+    workflows: [talk, listen, work, defineWorkflow({ name: 'answer', run: answer })],
+    serve: {
+      agent: { name: 'Desk', description: 'Does what is asked' },
+      skills: {
+        talk: { description: 'Asks for a colour' },
+        listen: { description: 'Listens' },
+        work: { description: 'Works for long', listed: 'callers' },
+      },
+      onMessage: 'answer',
+    },
+  });
+}
