@@ -65,7 +65,7 @@ describeWithDynoxide('three replicas behind a balancer', () => {
     await Promise.all(programs.map((program) => program.remove()));
   });
 
-  it.each([
+  it.concurrent.each([
     ['1.0 over JSON-RPC', 'client-1.0-process', 'JSONRPC', methods10, expected10],
     ['1.0 over HTTP+JSON', 'client-1.0-process', 'HTTP+JSON', methods10, expected10],
     ['0.3', 'client-0.3-process', 'JSONRPC', methods03, expected03],

@@ -28,11 +28,14 @@ export interface Death {
   readonly occurrence: number;
 }
 
-/** Returns the table, whose process dies at a write. */
+/** Returns the table, whose process dies at a write to a run that it has created itself. */
 function mortal(table: Table, death: Death | undefined): Table {
   let count = 0;
+  const own = new Set<string>();
   const around = async <Result>(writes: readonly Write[], write: () => Promise<Result>): Promise<Result> => {
-    const counts = death !== undefined && (death.of === 'writes' || writes.some(isCommit));
+    for (const one of writes) if (one.kind === 'put' && one.item.sk === headKey) own.add(one.item.pk);
+    const ofOwn = writes.filter((one) => own.has(one.kind === 'put' ? one.item.pk : one.key.pk));
+    const counts = death !== undefined && (death.of === 'writes' ? ofOwn.length > 0 : ofOwn.some(isCommit));
     if (!counts || ++count !== death.occurrence) return write();
     if (death.moment === 'after') await write();
     process.kill(process.pid, 'SIGKILL');
@@ -46,6 +49,8 @@ function mortal(table: Table, death: Death | undefined): Table {
     queryIndex: (query) => table.queryIndex(query),
   };
 }
+
+const headKey = 'a';
 
 function isCommit(write: Write): boolean {
   return write.kind === 'put' && write.item.sk.startsWith('h#');

@@ -15,7 +15,6 @@ const talk = defineWorkflow({
     ctx.artifact({ artifactId: 'rows', text: `${of}: `, append: true });
     const row = await ctx.step('paint', async () => `${colour} paint`);
     ctx.artifact({ artifactId: 'rows', text: row, append: true, lastChunk: true });
-    await ctx.sleep({ seconds: 1 });
     return { of, colour, by: ctx.caller?.id ?? null };
   },
 });
@@ -68,10 +67,11 @@ function aborted(signal: AbortSignal, maxMs: number): Promise<void> {
   });
 }
 
-/** Answers one message, and says when it began and ended. */
+/** Answers one message, and says when it began and ended; `hold` waits for one more. */
 async function answer(ctx: WorkflowContext, input: unknown): Promise<unknown> {
   const [part] = (input as { readonly parts: readonly { readonly text?: string }[] }).parts;
   const beganAtMs = await ctx.step('begin', async () => Date.now());
+  if (part?.text === 'hold') for await (const {} of ctx.messages()) break;
   const endedAtMs = await ctx.step('end', async () => Date.now());
   return { to: part?.text ?? null, beganAtMs, endedAtMs };
 }
