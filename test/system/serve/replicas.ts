@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { defined } from '../../../lib/base/defined.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { addKey } from '../../../lib/operations/requests/manage-keys.js';
 import { system } from '../../../lib/process/system.js';
@@ -9,6 +10,7 @@ import { RunStore } from '../../../lib/store/run-store.js';
 import { openDynamoDbTable } from '../../support/dynamodb-tables.js';
 import { type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { bundleProgram, type Program } from '../processes.js';
+import { type Dispatcher, startDispatcher } from './dispatcher.js';
 import type { Death, ReplicaOptions } from './replica-process.js';
 
 export const managementToken = 'canary-management-token-of-replicas';
@@ -24,7 +26,7 @@ export interface Replica {
   kill(): Promise<void>;
 }
 
-/** Processes over one table in one database, and the keys with which clients call them. */
+/** Processes over one table in one database and its queues, and the keys with which clients call them. */
 export class Replicas {
   readonly list: Replica[] = [];
   readonly store: RunStore;
@@ -32,6 +34,8 @@ export class Replicas {
   readonly #program: Program;
   readonly #opened: Awaited<ReturnType<typeof openDynamoDbTable>>;
   readonly #started: Replica[] = [];
+  /** Set before the first replica is started. */
+  #dispatcher: Dispatcher | undefined;
 
   private constructor(database: Dynoxide, program: Program, opened: Awaited<ReturnType<typeof openDynamoDbTable>>) {
     this.#database = database;
@@ -44,6 +48,7 @@ export class Replicas {
   static async start(count: number): Promise<Replicas> {
     const [database, program] = await Promise.all([startDynoxide(), bundleProgram('serve/replica-process')]);
     const replicas = new Replicas(database, program, await openDynamoDbTable(database.endpoint, tableName));
+    replicas.#dispatcher = await startDispatcher(() => replicas.#started.toReversed());
     replicas.list.push(...(await Promise.all(Array.from({ length: count }, () => replicas.add()))));
     return replicas;
   }
@@ -52,10 +57,11 @@ export class Replicas {
     return this.list.map(({ url }) => url);
   }
 
-  /** Starts one more replica, which may have to die. */
+  /** Starts one more replica, which may have to die. Turns are run by the one that was started last, while it lives. */
   async add(death?: Death): Promise<Replica> {
     const { endpoint } = this.#database;
-    const options: ReplicaOptions = { endpoint, tableName, managementToken, ...(death === undefined ? {} : { death }) };
+    const queueUrl = this.#dispatcher!.url;
+    const options: ReplicaOptions = { endpoint, tableName, managementToken, queueUrl, ...defined({ death }) };
     const replica = await startReplica(this.#program, options);
     this.#started.push(replica);
     return replica;
@@ -67,8 +73,19 @@ export class Replicas {
     return (await addKey(deps, { name, roles: ['call'] })).key;
   }
 
+  /** Finds what is due and has no message, as a schedule does each minute. */
+  async sweep(): Promise<void> {
+    await this.#dispatcher!.sweep();
+  }
+
+  /** Resolves when no turn is under way. */
+  async idle(): Promise<void> {
+    await this.#dispatcher!.idle();
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.#started.map((replica) => replica.kill()));
+    await this.#dispatcher?.stop();
     this.#opened.client.destroy();
     await this.#program.remove();
     await this.#database.stop();

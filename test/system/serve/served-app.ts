@@ -35,20 +35,20 @@ const listen = defineWorkflow({
   },
 });
 
-/** Works until its step is told to stop, or for 20 s. The step notes what happened to it. */
+/** Works for as long as `noticeUrl` holds the notice that it began. Its step then says whether it was told to stop. */
 const work = defineWorkflow({
   name: 'work',
   input: z.object({ noticeUrl: z.string() }),
   run: async (ctx, { noticeUrl }) => {
-    const note = async (what: string): Promise<void> => {
-      await fetch(noticeUrl, { method: 'POST', body: `${ctx.task?.taskId ?? ''} ${what}` });
+    const note = async (what: string, signal?: AbortSignal): Promise<void> => {
+      const body = `${ctx.task?.taskId ?? ''} ${what}`;
+      await fetch(noticeUrl, { method: 'POST', body, ...(signal === undefined ? {} : { signal }) });
     };
     ctx.progress('working');
     return ctx.step(
       'work',
       async ({ signal }) => {
-        await note('began');
-        await aborted(signal, 20_000);
+        await note('began', signal).catch(() => undefined);
         await note(signal.aborted ? 'was told' : 'ended');
         return 'late';
       },
@@ -56,16 +56,6 @@ const work = defineWorkflow({
     );
   },
 });
-
-function aborted(signal: AbortSignal, maxMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => {
-      resolve();
-    });
-    setTimeout(resolve, maxMs).unref();
-  });
-}
 
 /** Answers one message, and says when it began and ended; `hold` waits for one more. */
 async function answer(ctx: WorkflowContext, input: unknown): Promise<unknown> {
