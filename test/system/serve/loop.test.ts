@@ -7,7 +7,7 @@ import type { JsonObject } from '../../../lib/base/json.js';
 import { eventually } from '../../support/eventually.js';
 import { bundleProgram, type Program, type RunningProgram, startProgram } from '../processes.js';
 import type { AgentOptions, LoopProcessOptions } from './loop-process.js';
-import { Wire } from './wire.js';
+import { Wire } from '../../support/wire.js';
 
 // A workflow of one outwait calls a workflow that another one serves. Each is a process of its own that can be killed.
 
