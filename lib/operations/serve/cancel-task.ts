@@ -3,7 +3,7 @@ import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
 import { askToStop } from '../requests/stop-run.js';
 import { readTask } from './read-task.js';
-import { untilFinal } from './watch-task.js';
+import { taskOf, untilFinal } from './watch-task.js';
 
 /**
  * Cancels a task, and waits up to 2 s for its end. A task that is canceled already is returned as it is.
@@ -14,7 +14,7 @@ export async function cancelTask(deps: Deps, taskId: string): Promise<ServedTask
   if (!isFinal(fold.state)) {
     await askToStop(deps, { runId: taskId, kind: 'cancel', requestId: 'task' });
     const after = await untilFinal(deps, taskId);
-    if (after.state === 'canceled' || !isFinal(after.state)) return after.task;
+    if (after.state === 'canceled' || !isFinal(after.state)) return taskOf(deps, { fold: after });
     throw ended(after.state);
   }
   if (fold.state === 'canceled') return fold.task;

@@ -1,9 +1,11 @@
 import { EngineError } from '../../base/errors.js';
+import type { WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { TaskFold } from '../../serve/task/fold-task.js';
 import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
+import type { Until } from '../../serve/tasks.js';
 import type { Deps } from '../deps.js';
-import { messagesOf, readTask, type ReadTask } from './read-task.js';
+import { readTask, type ReadTask } from './read-task.js';
 
 /** Interval between two looks while events come, and the longest one. */
 const lookMinMs = 250;
@@ -41,8 +43,7 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
   }
   const records = await deps.store.runs.readAfter(fold.runId, fold.seq, []);
   if (records === undefined) return [];
-  const messageOf = messagesOf(records);
-  return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
+  return records.commits.flatMap((commit) => fold.applyCommit(commit));
 }
 
 /** Waits until the task is final or asks its caller, at most until `untilMs`. */
@@ -56,7 +57,24 @@ export async function waitForTask(
   const isAsked = (): boolean => read.fold.openQuestions.length > 0;
   const changes = changesOf(deps, read, { untilMs, signal });
   while (!isAsked() && (await changes.next()).done !== true);
-  return read.fold.task;
+  return taskOf(deps, read);
+}
+
+/** Returns the task once the answer to a question of it has been taken in, or as it is when the time is over. */
+export async function untilTakenIn(
+  deps: Deps,
+  { taskId, waitId }: { readonly taskId: string; readonly waitId: WaitId },
+  { untilMs, signal }: Until,
+): Promise<ServedTask> {
+  const read = await readTask(deps, taskId);
+  const changes = changesOf(deps, read, { untilMs, signal });
+  while (read.fold.openQuestions.includes(waitId) && (await changes.next()).done !== true);
+  return taskOf(deps, read);
+}
+
+/** Returns a task that has been watched. What is read of the log meanwhile are commits, which hold no messages. */
+export async function taskOf(deps: Deps, { fold }: Pick<ReadTask, 'fold'>): Promise<ServedTask> {
+  return fold.isComplete ? fold.task : (await readTask(deps, fold.task.taskId)).fold.task;
 }
 
 /** Returns the task once it is final, or as it is after 2 s. */

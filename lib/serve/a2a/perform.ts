@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError, hasCode } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import type { Clock } from '../../base/time.js';
+import type { Clock, EpochMs } from '../../base/time.js';
 import { isFinal, type ServedTask, type TaskState } from '../task/served-task.js';
 import type { PushConfigs } from '../push-configs.js';
 import type { Followed, Tasks } from '../tasks.js';
@@ -86,21 +86,23 @@ async function list(asked: ListOperation, tasks: Tasks): Promise<Answer> {
 
 async function send({ request, until, historyLength }: SendOperation, visit: Visit): Promise<Answer> {
   if (request.push !== undefined) pushConfigsOf(visit);
-  const task = await visit.tasks.send(request);
+  const { tasks, clock, blockMaxMs, signal } = visit;
+  const untilMs = clock.nowMs() + blockMaxMs;
+  const task = await tasks.send(request, until === 'accepted' ? undefined : { untilMs, signal });
   switch (until) {
     case 'accepted':
       return { kind: 'task', task, historyLength, wasSent: true };
     case 'rests':
-      return { kind: 'task', task: await rested(task, visit), historyLength, wasSent: true };
+      return { kind: 'task', task: await rested(task, untilMs, visit), historyLength, wasSent: true };
     case 'streamed':
       return streamSent(task, historyLength, visit);
   }
 }
 
 /** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */
-async function rested(task: ServedTask, { tasks, clock, blockMaxMs, signal }: Visit): Promise<ServedTask> {
+async function rested(task: ServedTask, untilMs: EpochMs, { tasks, signal }: Visit): Promise<ServedTask> {
   try {
-    return await tasks.waitFor(task.taskId, clock.nowMs() + blockMaxMs, signal);
+    return await tasks.waitFor(task.taskId, untilMs, signal);
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

@@ -85,6 +85,12 @@ export class TaskFold {
   }
   #hasRunEnded = false;
 
+  /** Whether the history has every message. Commits alone do not hold those of the caller. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+  #isComplete = true;
+
   /** The questions to the caller that are open, oldest first. */
   get openQuestions(): readonly WaitId[] {
     return [...this.#open.keys()];
@@ -227,7 +233,8 @@ export class TaskFold {
   }
 
   #keep(message: TaskMessage | undefined): void {
-    if (message !== undefined) this.#history.push(message);
+    if (message === undefined) this.#isComplete = false;
+    else this.#history.push(message);
   }
 
   #oldestQuestion(): OpenQuestion | undefined {
