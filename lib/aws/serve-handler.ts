@@ -10,7 +10,7 @@ import type { Deps } from '../operations/deps.js';
 import { createPushConfigs } from '../operations/serve/push-configs.js';
 import { createTasks } from '../operations/serve/tasks.js';
 import { createA2aRoutes } from '../serve/a2a/routes.js';
-import { publicKeys } from '../serve/sign-push.js';
+import { publicKeys } from '../serve/push-keys.js';
 import type { Serving } from '../topology/env.js';
 import type { ServeConfig } from '../workflow/serve.js';
 import type { GetDeps } from './get-deps.js';

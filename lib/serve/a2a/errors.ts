@@ -32,7 +32,7 @@ const kinds = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: { code: -32007, http: 400, status: 'FAILED_PRECONDITION' },
   EXTENSION_SUPPORT_REQUIRED: { code: -32008, http: 400, status: 'FAILED_PRECONDITION' },
   VERSION_NOT_SUPPORTED: { code: -32009, http: 400, status: 'FAILED_PRECONDITION' },
-  // Of the draft of 1.1.
+  // The draft of 1.1 has this one.
   TASK_GENERATION_MISMATCH: { code: -32010, http: 409, status: 'ABORTED' },
   // Codes that the protocol leaves to servers.
   UNAUTHENTICATED: { code: -32050, http: 401, status: 'UNAUTHENTICATED' },

@@ -150,7 +150,7 @@ async function cardResponse(context: Context, options: A2aOptions): Promise<Resp
   if (skill !== undefined && serve.skills?.[skill]?.listed === 'callers') throw noAgent();
   const version = versionOf(context.req.raw);
   const card = cardFor(context, options, { version, reader: 'public' });
-  // Of the card without signatures, which may differ each time.
+  // Covers the card without its signatures, which may differ each time.
   const etag = `"${createHash('sha256').update(JSON.stringify(card)).digest('base64url').slice(0, 27)}"`;
   const headers = {
     etag,
