@@ -95,6 +95,7 @@ export const itemLimits = {
     inputError: payload(16 * KiB),
     concurrencyKey: text(idempotencyKeyMaxBytes),
     laneAfterRunId: id,
+    laneAfterCreatedAtMs: number,
     laneReplaces: number,
     laneNextRunId: id,
     debounceUntilMs: number,
