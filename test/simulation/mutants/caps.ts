@@ -134,7 +134,7 @@ export const capsMutants: readonly Mutant[] = [
     'no-own-mark',
     'each task adds its mark to the chain',
     chain,
-    ['return [...came, mark];', 'return came.length === 0 ? [mark] : came;'],
+    ['return [...came, mark];', "return [...came, 'mark'];"],
     'of an agent that calls itself ends at its depth',
   ),
   chained(
