@@ -15,6 +15,7 @@ import type {
   RemoteTaskStartLost,
   RunOutcome,
 } from './event.js';
+import type { RunCallback } from './push-config.js';
 import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
@@ -90,6 +91,8 @@ export interface RunHead extends Marker {
    * its calls.
    */
   readonly calls?: readonly string[];
+  /** Where the end of the run is told, also that of the last run it continues as. */
+  readonly callback?: RunCallback;
   /** The task as which the run is served, if it is. */
   readonly task?: TaskOfRun;
   /** Status of the task when the run last rested, for lists. */

@@ -23,7 +23,7 @@ export type { StartedRun, StartRequest } from './new-head.js';
  * Starts a run: one put of its head, if absent. With a key the run id is a function of workflow and key, so the same
  * put finds the earlier start. A known key is answered before the schema is applied: what counts is what was sent.
  * @throws EngineError `WORKFLOW_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`; `KEY_REUSED` if the
- * key was used before with another input, other tags, another delay or timeout (details: digests of both)
+ * key was used before with another input, other tags, another delay, timeout or callback (details: digests of both)
  */
 export async function startRun(deps: Deps, request: StartRequest): Promise<StartedRun> {
   const { key } = request;
@@ -135,11 +135,11 @@ function keyedRunId({ tokens, caller }: Deps, workflow: string, key: string): Ru
 
 /** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */
 function startDigest(deps: Deps, request: StartRequest): string {
-  const { workflow, input, tags, delayMs, timeoutMs, concurrencyKey } = request;
+  const { workflow, input, tags, delayMs, timeoutMs, concurrencyKey, callback } = request;
   const sent = {
     ...{ input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null },
     // Left out if undefined, so that the digests of earlier versions stay.
-    ...defined({ concurrencyKey }),
+    ...defined({ concurrencyKey, callback: callback && { ...callback } }),
   };
   return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
 }

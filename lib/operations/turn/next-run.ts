@@ -61,6 +61,7 @@ export async function startNextRun(
       counted: head.counted,
       counters: head.counters,
       calls: head.calls,
+      callback: head.callback && { ...head.callback, startedRunId: head.callback.startedRunId ?? head.runId },
       task: await taskOfNext(head, commits),
     }),
     traceparent: toTraceparent(contextOfRun(deps.digest, head)),

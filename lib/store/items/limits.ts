@@ -78,6 +78,7 @@ export const itemLimits = {
     /** A caller by its digest, and a skill. */
     counters: text(256),
     calls: text(2 * KiB),
+    callback: payload(2 * KiB),
     task: payload(8 * KiB),
     taskPartition: word,
     /** Time and id. */

@@ -1,5 +1,6 @@
 import { rules, simulation, type Mutant, storePart } from './mutant.js';
 import { capsMutants } from './caps.js';
+import { callbacksMutants } from './callbacks.js';
 import { clausesMutants } from './clauses.js';
 import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
@@ -48,6 +49,7 @@ const pollTask = 'lib/operations/remote-task/poll-task.ts';
 
 export const mutants: readonly Mutant[] = [
   ...capsMutants,
+  ...callbacksMutants,
   ...clausesMutants,
   ...discoveryMutants,
   ...endingMutants,

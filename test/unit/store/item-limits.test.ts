@@ -233,6 +233,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     counted: true,
     counters: [`caller ${'d'.repeat(32)}`, `skill ${'w'.repeat(64)}`],
     calls: Array.from({ length: depthMax }, () => 'm'.repeat(64)),
+    callback: { url: filling('callback', 4 * 1_024), secret: 'whsec_' },
     task: {
       ...(id === runId ? {} : { firstRunId: runId }),
       contextId: filling('task', 16 * 1_024),
