@@ -118,8 +118,8 @@ describe('a chain of calls', () => {
     expect(await refusalOf(deep.send('ask', lotsOf(7)))).toMatchObject({ code: 'INPUT_INVALID' });
   });
 
-  it.each([['no list'], [[7]], [lotsOf(21)], [['x'.repeat(65)]]])('is refused if it is %j', async (calls) => {
-    const { send } = anAgent({}, { depth: 20 });
+  it.each([['no list'], [[7]], [lotsOf(17)], [['x'.repeat(33)]]])('is refused if it is %j', async (calls) => {
+    const { send } = anAgent({}, { depth: 16 });
     expect(await refusalOf(send('ask', calls))).toMatchObject({ code: 'INPUT_INVALID' });
   });
 

@@ -127,7 +127,7 @@ export const capsMutants: readonly Mutant[] = [
     'any-depth',
     'a chain of calls has a depth',
     chain,
-    ['if (came.length >= depth)', 'if (came.length > depth + 20)'],
+    ['if (came.length >= depth)', 'if (came.length > depth + 16)'],
     'is refused where it would be deeper',
   ),
   chained(
@@ -141,7 +141,7 @@ export const capsMutants: readonly Mutant[] = [
     'waits-for-itself',
     'a call that comes back into a context which waits for it is refused',
     chain,
-    ['if (lane !== undefined && came.includes(mark) &&', 'if (lane !== undefined && came.length > 20 &&'],
+    ['if (lane !== undefined && came.includes(mark) &&', 'if (lane !== undefined && came.length > 16 &&'],
     'that comes back into a context which waits',
   ),
   chained(

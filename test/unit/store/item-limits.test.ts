@@ -232,7 +232,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     tenant,
     counted: true,
     counters: [`caller ${'d'.repeat(32)}`, `skill ${'w'.repeat(64)}`],
-    calls: Array.from({ length: depthMax }, () => 'm'.repeat(64)),
+    calls: Array.from({ length: depthMax }, () => 'm'.repeat(32)),
     callback: { url: filling('callback', 4 * 1_024), secret: 'whsec_' },
     task: {
       ...(id === runId ? {} : { firstRunId: runId }),
