@@ -20,7 +20,7 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
     cancel: async (taskId) => cancelTask(deps, taskId),
-    waitFor: async (taskId, untilMs, signal) => waitForTask(deps, taskId, untilMs, signal),
+    waitFor: async (taskId, untilMs, signal, beyond) => waitForTask(deps, taskId, { untilMs, signal, beyond }),
     follow: (taskId, options) => follow(deps, taskId, options),
   };
 }
@@ -71,7 +71,7 @@ async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Prom
       content: (skill === undefined ? message.parts : (given ?? null)) as JsonValue,
       contextId: request.contextId ?? null,
     },
-    ...defined({ input: input as JsonValue | undefined, metadata, key, traceparent }),
+    ...defined({ input: input, metadata, key, traceparent }),
   });
 }
 

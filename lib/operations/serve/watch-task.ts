@@ -45,18 +45,23 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
   return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
 }
 
-/** Waits until the task is final or asks its caller, at most until `untilMs`. */
+/** Waits until the task is final, or asks its caller or has a generation `beyond` one; at most until `untilMs`. */
 export async function waitForTask(
   deps: Deps,
   taskId: string,
-  untilMs: EpochMs,
-  signal?: AbortSignal,
+  options: {
+    readonly untilMs: EpochMs;
+    readonly signal?: AbortSignal | undefined;
+    readonly beyond?: number | undefined;
+  },
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
-  const isAsked = (): boolean => read.fold.openQuestions.length > 0;
-  const changes = changesOf(deps, read, { untilMs, signal });
-  while (!isAsked() && (await changes.next()).done !== true);
-  return read.fold.task;
+  const { fold } = read;
+  const { beyond } = options;
+  const isThere = (): boolean => (beyond === undefined ? fold.openQuestions.length > 0 : fold.generation > beyond);
+  const changes = changesOf(deps, read, options);
+  while (!isThere() && (await changes.next()).done !== true);
+  return fold.task;
 }
 
 /** Returns the task once it is final, or as it is after 2 s. */

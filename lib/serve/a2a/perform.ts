@@ -31,8 +31,10 @@ export async function perform(operation: Operation, visit: Visit, version: A2aVe
     case 'send':
       return send(operation, visit);
     case 'get': {
-      const { taskId, historyLength } = operation;
-      return { kind: 'task', task: await tasks.read(taskId), historyLength, wasSent: false };
+      const { taskId, historyLength, afterGeneration: seen = 0 } = operation;
+      const task = await tasks.read(taskId);
+      const isNew = task.generation > seen || isFinal(task.status.state);
+      return { kind: 'task', task: isNew ? task : await rested(task, visit, seen), historyLength, wasSent: false };
     }
     case 'list':
       return list(operation, tasks);
@@ -98,9 +100,13 @@ async function send({ request, until, historyLength }: SendOperation, visit: Vis
 }
 
 /** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */
-async function rested(task: ServedTask, { tasks, clock, blockMaxMs, signal }: Visit): Promise<ServedTask> {
+async function rested(
+  task: ServedTask,
+  { tasks, clock, blockMaxMs, signal }: Visit,
+  beyond?: number,
+): Promise<ServedTask> {
   try {
-    return await tasks.waitFor(task.taskId, clock.nowMs() + blockMaxMs, signal);
+    return await tasks.waitFor(task.taskId, clock.nowMs() + blockMaxMs, signal, beyond);
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

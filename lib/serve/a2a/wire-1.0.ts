@@ -56,6 +56,7 @@ const sendParams = z.object({
   metadata: params.metadata,
 });
 const taskParams = z.object({ id: params.id, historyLength: params.historyLength });
+const getParams = z.extend(taskParams, { currentGeneration: params.generation });
 const subscribeParams = z.object({ id: params.id, afterGeneration: params.generation });
 const listParams = z.object({
   contextId: params.maybeId,
@@ -82,9 +83,10 @@ const read = <Schema extends z.ZodMiniType>(schema: Schema, given: JsonValue): z
 const methods: Readonly<Record<string, Read>> = {
   SendMessage: (given, call) => sendOperation(cameMessage(read(sendParams, given)), false, call),
   SendStreamingMessage: (given, call) => sendOperation(cameMessage(read(sendParams, given)), true, call),
-  GetTask: (given) => {
-    const { id, historyLength } = read(taskParams, given);
-    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength) };
+  GetTask: (given, call) => {
+    const { id, historyLength, currentGeneration } = read(getParams, given);
+    const after = cursorOf(currentGeneration, { extensions: call.extensions });
+    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength), ...after };
   },
   ListTasks: (given) => listOperation(read(listParams, given)),
   CancelTask: (given) => ({ kind: 'cancel', taskId: read(taskParams, given).id }),
