@@ -59,9 +59,13 @@ export function sameStart(
   sentDigest: string | undefined,
 ): StartedRun {
   if (known !== undefined && sentDigest !== undefined && known !== sentDigest)
-    throw new EngineError('KEY_REUSED', 'the key was used before to start with another input, tags, delay, timeout or callback', {
-      details: { runId, usedDigest: known, sentDigest },
-    });
+    throw new EngineError(
+      'KEY_REUSED',
+      'the key was used before to start with another input, tags, delay, timeout or callback',
+      {
+        details: { runId, usedDigest: known, sentDigest },
+      },
+    );
   return { runId, deduplicated: true };
 }
 
@@ -70,7 +74,9 @@ export async function newHead(
   deps: Deps,
   request: StartRequest &
     Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant'>>,
+    Partial<
+      Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant' | 'calls'>
+    >,
 ): Promise<RunHead> {
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
@@ -81,7 +87,8 @@ export async function newHead(
     );
   }
   const input = await validInput(deps, workflow, request.input);
-  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId, callback } = request;
+  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId, calls } = request;
+  const { callback } = request;
   const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
   if (tags !== undefined) checkTags(tags);
   if (callback !== undefined) await (await loadCheckCallback()).checkCallback(deps, workflow, callback);
@@ -100,6 +107,7 @@ export async function newHead(
       key,
       sentDigest,
       afterRunId,
+      calls,
       lane: concurrencyKey === undefined ? undefined : { key: concurrencyKey },
       startAtMs,
       deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),

@@ -59,6 +59,8 @@ export async function startNextRun(
       owner: head.owner,
       tenant: head.tenant,
       counted: head.counted,
+      counters: head.counters,
+      calls: head.calls,
       callback: head.callback && { ...head.callback, startedRunId: head.callback.startedRunId ?? head.runId },
       task: await taskOfNext(head, commits),
     }),

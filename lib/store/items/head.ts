@@ -85,6 +85,8 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   owner: optional(text),
   tenant: optional(text),
   counted: flag,
+  counters: optional(json<readonly string[]>()),
+  calls: optional(json<readonly string[]>()),
   callback: optional(payload<RunCallback>()),
   task: optional(payload<TaskOfRun>()),
   taskHint: optional(group(taskHint)),
@@ -185,5 +187,15 @@ export const toCallback = (item: Item): Pick<RunHead, 'callback'> => callbackFie
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant', 'counted', 'lane', 'debounce', 'traceparent'] as const),
+  ...([
+    'traceparent',
+    'publishedSeq',
+    'dueAtMs',
+    'owner',
+    'tenant',
+    'counted',
+    'counters',
+    'lane',
+    'debounce',
+  ] as const),
 );
