@@ -65,8 +65,11 @@ export interface Tasks {
   list(request: ListRequest): Promise<TaskPage>;
   /** Requests the cancel, and waits up to 2 s for it. @throws EngineError `TASK_ENDED` unless it ended as canceled */
   cancel(taskId: string): Promise<ServedTask>;
-  /** Waits until the task is final or asks its caller, at most until `untilMs`; then returns it as it is. */
-  waitFor(taskId: string, untilMs: EpochMs, signal?: AbortSignal): Promise<ServedTask>;
+  /**
+   * Waits until the task is final or asks its caller, at most until `untilMs`; then returns it as it is. `beyond`: waits for
+   * a later generation than this instead.
+   */
+  waitFor(taskId: string, untilMs: EpochMs, signal?: AbortSignal, beyond?: number): Promise<ServedTask>;
   /**
    * Follows a task to its end; ends early when `signal` aborts. `afterGeneration`: no snapshot, only what came after, also
    * of a task that is final. @throws EngineError `TASK_ENDED` before the first event, if the task is final and there is

@@ -89,7 +89,7 @@ export class ScriptedTasks {
       read: (taskId) => Promise.resolve().then(() => this.#own(owner, taskId).task),
       list: (request) => Promise.resolve().then(() => this.#list(owner, request)),
       cancel: (taskId) => Promise.resolve().then(() => this.#cancel(owner, taskId)),
-      waitFor: (taskId, untilMs, signal) => this.#waitFor(owner, taskId, untilMs, signal),
+      waitFor: (taskId, untilMs, signal, beyond) => this.#waitFor(owner, taskId, { untilMs, signal, beyond }),
       follow: (taskId, options) => this.#follow(owner, taskId, options),
     };
   }
@@ -101,7 +101,7 @@ export class ScriptedTasks {
 
   #start(owner: string, request: SendRequest): string {
     const { key, message, skill } = request;
-    const body = canonicalJson([message.parts as unknown as JsonValue, skill ?? null]);
+    const body = canonicalJson([message.parts, skill ?? null]);
     const known = key === undefined ? undefined : this.#keys.get(`${owner} ${key}`);
     if (known !== undefined) {
       if (known.body !== body) throw new EngineError('KEY_REUSED', 'the key was used for another message');
@@ -168,11 +168,16 @@ export class ScriptedTasks {
     };
   }
 
-  async #waitFor(owner: string, taskId: string, untilMs: number, signal?: AbortSignal): Promise<ServedTask> {
+  async #waitFor(
+    owner: string,
+    taskId: string,
+    { untilMs, signal, beyond }: { untilMs: number; signal: AbortSignal | undefined; beyond: number | undefined },
+  ): Promise<ServedTask> {
     for (;;) {
       const { task } = this.#own(owner, taskId);
-      const rests = isFinal(task.status.state) || task.status.state === 'input-required';
-      if (rests || this.nowMs >= untilMs || signal?.aborted === true) return task;
+      const { state } = task.status;
+      const isThere = beyond === undefined ? state === 'input-required' : task.generation > beyond;
+      if (isThere || isFinal(state) || this.nowMs >= untilMs || signal?.aborted === true) return task;
       await this.#changed(signal);
     }
   }

@@ -29,7 +29,7 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
     cancel: async (taskId) => cancelTask(deps, taskId),
-    waitFor: async (taskId, untilMs, signal) => waitForTask(deps, taskId, untilMs, signal),
+    waitFor: async (taskId, untilMs, signal, beyond) => waitForTask(deps, taskId, { untilMs, signal, beyond }),
     follow: (taskId, options) => follow(deps, taskId, options),
   };
 }

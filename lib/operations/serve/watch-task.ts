@@ -49,19 +49,26 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
 }
 
 /**
- * Waits until the task is final or asks its caller, at most until `untilMs`. An answered question does not end the wait:
- * it only shows until the run has taken the answer in.
+ * Waits until the task is final, or asks its caller or has a generation `beyond` one; at most until `untilMs`. An answered
+ * question does not end the wait: it only shows until the run has taken the answer in.
  */
 export async function waitForTask(
   deps: Deps,
   taskId: string,
-  untilMs: EpochMs,
-  signal?: AbortSignal,
+  options: {
+    readonly untilMs: EpochMs;
+    readonly signal?: AbortSignal | undefined;
+    readonly beyond?: number | undefined;
+  },
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
-  const changes = changesOf(deps, read, { untilMs, signal });
-  while (!(await isAsking(deps, read.fold)) && (await changes.next()).done !== true);
-  return read.fold.task;
+  const { fold } = read;
+  const { beyond } = options;
+  const isThere = async (): Promise<boolean> =>
+    beyond === undefined ? isAsking(deps, fold) : Promise.resolve(fold.generation > beyond);
+  const changes = changesOf(deps, read, options);
+  while (!(await isThere()) && (await changes.next()).done !== true);
+  return fold.task;
 }
 
 /** Returns the task once the answer to a question of it has been taken in, or as it is when the time is over. */

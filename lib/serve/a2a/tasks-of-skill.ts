@@ -22,8 +22,8 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
       await own(taskId);
       return tasks.cancel(taskId);
     },
-    // Only for tasks that have been sent a message here.
-    waitFor: (taskId, untilMs, signal) => tasks.waitFor(taskId, untilMs, signal),
+    // Only for tasks that have been sent a message or read here.
+    waitFor: (...asked) => tasks.waitFor(...asked),
     async *follow(taskId, options) {
       await own(taskId);
       yield* tasks.follow(taskId, options);

@@ -4,6 +4,7 @@ import { callbacksMutants } from './callbacks.js';
 import { clausesMutants } from './clauses.js';
 import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
+import { generationsMutants } from './generations.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
@@ -54,6 +55,7 @@ export const mutants: readonly Mutant[] = [
   ...discoveryMutants,
   ...endingMutants,
   ...freshMutants,
+  ...generationsMutants,
   ...itemsMutants,
   ...jobsMutants,
   ...lanesMutants,
