@@ -221,4 +221,17 @@ export const trims: readonly Trim[] = [
     instead:
       "export class Sha256Js { constructor() { throw new Error('this part of the SDK is not in the bundle'); } }",
   },
+  {
+    // Leaves out the encoding of the headers of event streams, which no client of ours opens.
+    kind: 'replacement',
+    name: 'no-event-streams',
+    saves: { atOnceBytes: 2_300, allBytes: 2_300 },
+    reliesOn: ['@smithy/signature-v4/dist-es/SignatureV4.js', '@smithy/signature-v4/dist-es/HeaderFormatter.js'],
+    importers: /[\\/]signature-v4[\\/]dist-es[\\/]SignatureV4\.js$/,
+    imports: /^\.\/HeaderFormatter$/,
+    path: 'header-formatter',
+    instead: `export class HeaderFormatter {
+      format() { throw new Error('this part of the SDK is not in the bundle'); }
+    }`,
+  },
 ];

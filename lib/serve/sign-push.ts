@@ -1,14 +1,7 @@
-import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { SignJWT } from 'jose';
-import type { JsonObject } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
-
-/** What a signing key is made of: the same seed gives the same key in each process. */
-export interface SigningSeed {
-  readonly keyId: string;
-  /** 32 bytes. */
-  readonly seed: Uint8Array;
-}
+import { privateKey, type SigningSeed } from './push-keys.js';
 
 /** What a signature of a push says. */
 export interface PushClaims {
@@ -23,9 +16,6 @@ export interface PushClaims {
 }
 
 const validSeconds = 300;
-/** Begins a private Ed25519 key in PKCS #8 (RFC 8410); the seed follows. */
-const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
-
 /** Returns a JWT over a push, which receivers verify with the published keys; it covers the body by its digest. */
 export async function signPush({ keyId, seed }: SigningSeed, claims: PushClaims): Promise<string> {
   const { issuer, audience, id, taskId, body, atMs } = claims;
@@ -38,18 +28,4 @@ export async function signPush({ keyId, seed }: SigningSeed, claims: PushClaims)
     .setIssuedAt(atS)
     .setExpirationTime(atS + validSeconds)
     .sign(privateKey(seed));
-}
-
-/** Returns the set of public keys, also of those that sign no more or not yet (RFC 7517). */
-export function publicKeys(seeds: readonly SigningSeed[]): JsonObject {
-  return {
-    keys: seeds.map(({ keyId, seed }) => {
-      const { kty = '', crv = '', x = '' } = createPublicKey(privateKey(seed)).export({ format: 'jwk' });
-      return { kty, crv, x, kid: keyId, use: 'sig', alg: 'EdDSA' };
-    }),
-  };
-}
-
-function privateKey(seed: Uint8Array): KeyObject {
-  return createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: 'der', type: 'pkcs8' });
 }

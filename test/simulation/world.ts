@@ -90,6 +90,7 @@ await Promise.all([
   loadTellPeople(),
   loadTenantLimits(),
   new RunStore(new MemoryTable()).servers.limits(),
+  new RunStore(new MemoryTable()).limitedStarts(),
   new RunStore(new MemoryTable()).servedTasks(),
   new RunStore(new MemoryTable()).pushConfigs(),
 ]);

@@ -32,7 +32,7 @@ const kinds = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: { code: -32007, http: 400, status: 'FAILED_PRECONDITION' },
   EXTENSION_SUPPORT_REQUIRED: { code: -32008, http: 400, status: 'FAILED_PRECONDITION' },
   VERSION_NOT_SUPPORTED: { code: -32009, http: 400, status: 'FAILED_PRECONDITION' },
-  // Of the draft of 1.1.
+  // The draft of 1.1 has this one.
   TASK_GENERATION_MISMATCH: { code: -32010, http: 409, status: 'ABORTED' },
   // Codes that the protocol leaves to servers.
   UNAUTHENTICATED: { code: -32050, http: 401, status: 'UNAUTHENTICATED' },
@@ -46,10 +46,12 @@ export type A2aReason = keyof typeof kinds;
 export class A2aError extends Error {
   override readonly name = 'A2aError';
   readonly reason: A2aReason;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(reason: A2aReason, message: string) {
+  constructor(reason: A2aReason, message: string, retryAfterSeconds?: number) {
     super(message);
     this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -99,7 +101,10 @@ const storeRecoverySeconds = 2;
  * client must not see.
  */
 export function a2aProblem(thrown: unknown, asked: Asked, log: Log): A2aProblem {
-  if (thrown instanceof A2aError) return problemOf(thrown.reason, thrown.message);
+  if (thrown instanceof A2aError) {
+    const { reason, message, retryAfterSeconds } = thrown;
+    return { ...problemOf(reason, message), ...defined({ retryAfterSeconds }) };
+  }
   const reason = isEngineError(thrown) ? reasons[thrown.code] : undefined;
   if (!isEngineError(thrown) || reason === undefined) {
     log.error('request failed', { error: thrown });

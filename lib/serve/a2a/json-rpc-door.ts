@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { lazy } from '../../base/lazy.js';
 import type { A2aVersion } from './call.js';
 import { answerHeaders, askedBy, callAt, type Endpoint, jsonResponse, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type Asked, errorHeaders, rpcError, rpcHttpStatus } from './errors.js';
@@ -7,8 +8,9 @@ import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
 import { sseEvent } from './sse.js';
 import type { Wire } from './wire.js';
-import { wire03 } from './wire-0.3.js';
 import { wire10 } from './wire-1.0.js';
+
+const loadWire03 = lazy(() => import('./wire-0.3.js'));
 
 type RpcId = string | number | null;
 
@@ -35,7 +37,7 @@ async function answered(request: Request, endpoint: Endpoint, known: Known): Pro
   const admitted = await endpoint.admit();
   const body = await readJson(request, ['application/json']);
   const method = methodIn(body, known);
-  const wire = wireFor(method, versionOf(request));
+  const wire = await wireFor(method, versionOf(request));
   known.version = wire.version;
   const call = callAt(request, endpoint, wire.version);
   const operation = wire.decode(method, paramsIn(body), call);
@@ -77,8 +79,8 @@ function paramsIn(body: JsonValue | undefined): JsonObject {
  * Returns how a method is written. One URL serves both revisions, whose methods have different names.
  * @throws A2aError `VERSION_NOT_SUPPORTED` for a method of 1.0 in a request that does not say 1.0
  */
-function wireFor(method: string, version: A2aVersion): Wire {
+async function wireFor(method: string, version: A2aVersion): Promise<Wire> {
   if (version === '1.0') return wire10;
-  if (!wire10.methods.has(method)) return wire03;
+  if (!wire10.methods.has(method)) return (await loadWire03()).wire03;
   throw new A2aError('VERSION_NOT_SUPPORTED', 'this method is of A2A 1.0; send the header A2A-Version: 1.0');
 }

@@ -11,7 +11,7 @@ import { createTasks } from '../../../lib/operations/serve/tasks.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import type { Push, PushAnswer, PushSender } from '../../../lib/remote/push-sender.js';
 import type { NewPushConfig, PushConfigs } from '../../../lib/serve/push-configs.js';
-import { publicKeys } from '../../../lib/serve/sign-push.js';
+import { publicKeys } from '../../../lib/serve/push-keys.js';
 import type { Tasks } from '../../../lib/serve/tasks.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
@@ -340,7 +340,7 @@ describe('news of a task', () => {
       Object.assign(served, { deathAt, diesAfter });
       await served.pass({ hours: 2 });
       await served.pass({ hours: 1 });
-      // One push may come twice: its process died before it could say that it was taken.
+      // A push may come twice: its process died before it could say that it was taken.
       expect([...new Set(served.news)], `died at access ${deathAt}`).toEqual(allNews);
       expect(served.news.length).toBeLessThanOrEqual(allNews.length + 1);
       expect(served.news).toEqual(served.news.toSorted());

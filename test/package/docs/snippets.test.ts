@@ -7,6 +7,7 @@ const documents = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   'docs/workflows.md',
+  'docs/serving.md',
   'docs/deploy.md',
   'docs/operations.md',
 ];
