@@ -211,4 +211,14 @@ export const servedMutants: readonly Mutant[] = [
     ['generation: generationAfter({ ...head, task }, commits) };', 'generation: 1 };'],
     testsIn('test/engine/serve/pushes.test.ts', 'news of a task of the runs that continue one another'),
   ),
+  mutant(
+    'context-not-queued',
+    'a task is put with its place in its context',
+    'lib/operations/serve/start-task.ts',
+    [
+      'const concurrencyKey = start.isQueued ? contextLane(deps, contextId) : undefined;',
+      'const concurrencyKey = undefined;',
+    ],
+    'a served workflow runs the tasks of one context one after the other where the skill queues them',
+  ),
 ];

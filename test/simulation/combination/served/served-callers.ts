@@ -62,7 +62,8 @@ export class ServedCallers {
     const asked: Asked = { request, caller, truth, isForeign, isRepeat };
     if (request.what === 'watch' && !isForeign) {
       const tasksOf = (deps: Deps): Tasks => this.#tasks(deps, caller);
-      new Watcher({ world: this.#world, truth: truth!, tasksOf, request }).begin();
+      const { counts } = this.#oracles;
+      new Watcher({ world: this.#world, truth: truth!, tasksOf, request, counts }).begin();
       return;
     }
     this.#world.request('caller', async (deps) => {
