@@ -32,6 +32,7 @@ export class ServedScene {
   readonly told: (ServedTask | string | undefined)[] = [];
   readonly processes: Process[] = [];
   readonly #liveRuns: number | undefined;
+  readonly #taskIds = new Map<string, string>();
 
   constructor({ run, faults = [], seconds = 400, liveRuns }: Scene) {
     this.#liveRuns = liveRuns;
@@ -61,7 +62,11 @@ export class ServedScene {
   }
 
   start(second: number, key: string, messageId = 'm0'): void {
-    this.at(second, (tasks) => tasks.send({ message: messageOf(messageId, 'go'), skill: 'flow', arguments: {}, key }));
+    this.at(second, async (tasks) => {
+      const task = await tasks.send({ message: messageOf(messageId, 'go'), skill: 'flow', arguments: {}, key });
+      this.#taskIds.set(key, task.taskId);
+      return task;
+    });
   }
 
   say(second: number, key: string, messageId: string, more: Partial<SendRequest> = {}): void {
@@ -74,9 +79,9 @@ export class ServedScene {
     await this.world.run();
   }
 
+  /** Returns the task that a start with the key has made. */
   taskOf(key: string): string {
-    const caller = this.#caller;
-    return this.world.tokens.keyedRunId('flow', `task\n${caller.id}\n${key}`, caller.tenant);
+    return this.#taskIds.get(key) ?? '';
   }
 
   /** Reads a task without any fault. */
