@@ -55,8 +55,10 @@ async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> 
   if ((await deliver(deps, record)).accepted) return undefined;
   const { state } = await untilFinal(deps, record.runId);
   if (isFinal(state)) throw new EngineError('TASK_ENDED', `the task has ended: it is ${state}`);
-  throw new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
+  throw aboutToEnd();
 }
+
+const aboutToEnd = (): EngineError => new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
 
 type MessageRecord = InboxRecord & { readonly kind: 'message' };
 
@@ -85,9 +87,17 @@ async function answer(
       throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
     case 'run_ended':
     case 'run_not_found':
+      await untilPast(deps, request.taskId, runId);
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
       return followUp(deps, request);
   }
+}
+
+/** Waits until a run that is about to end has ended, with its task or not. @throws EngineError `STORE_UNAVAILABLE` after 2 s */
+async function untilPast(deps: Deps, taskId: string, runId: string): Promise<void> {
+  if ((await readTask(deps, taskId)).head.runId !== runId) return;
+  const { state, runId: current } = await untilFinal(deps, taskId);
+  if (!isFinal(state) && current === runId) throw aboutToEnd();
 }
 
 function recordOf(deps: Deps, { head }: ReadTask, message: TaskMessage): MessageRecord {
