@@ -58,7 +58,7 @@ function mortal(table: Table, death: Death | undefined): Table {
   return {
     write: (write) => around([write], () => table.write(write)),
     transact: (writes) => around(writes, () => table.transact(writes)),
-    get: (key) => table.get(key),
+    get: (...asked) => table.get(...asked),
     queryPartition: (...query) => table.queryPartition(...query),
     queryIndex: (query) => table.queryIndex(query),
   };

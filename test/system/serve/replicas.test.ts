@@ -29,7 +29,7 @@ describeWithDynoxide('three replicas on one store', () => {
     await closeAll();
   });
 
-  it('run a task on the first, watch it on the second, and cancel it on the third: its step is told', async () => {
+  it('A2A-S3, A2A-S8, S3-15: run a task on the first, watch it on the second, and cancel it on the third', async () => {
     const notices = await startNotices();
     const { id } = await caller.send(one, skill('work', { noticeUrl: notices.url }));
     const watched: Event[] = [];
@@ -53,7 +53,7 @@ describeWithDynoxide('three replicas on one store', () => {
     expect([tasks[0]?.status.state, tasks[0]?.artifacts]).toEqual(['TASK_STATE_CANCELED', undefined]);
   });
 
-  it('show a watcher who leaves after any event, and asks the next replica, each event once', async () => {
+  it('A2A-S4: show a watcher who leaves after any event, and asks the next replica, each event once', async () => {
     const { id } = await caller.send(one, skill('listen'));
     /** Follows the task on one replica after the other, and leaves each after its own number of events. */
     const follow = async (leaveAfter: number, how: 'cursor' | 'snapshot'): Promise<readonly Event[]> => {
