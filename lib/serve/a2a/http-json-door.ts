@@ -35,7 +35,8 @@ async function answered(
   const admitted = await endpoint.admit();
   if (versionOf(request) !== '1.0')
     throw new A2aError('VERSION_NOT_SUPPORTED', 'HTTP+JSON is of A2A 1.0 here; send the header A2A-Version: 1.0');
-  const body = request.method === 'POST' ? ((await readJson(request, ['application/json', mediaType])) ?? {}) : {};
+  const given = request.method === 'POST' ? await readJson(request, ['application/json', mediaType]) : undefined;
+  const body = given === undefined ? {} : given;
   if (!isJsonObject(body)) throw new A2aError('INVALID_PARAMS', 'the body must be an object');
   const call = callAt(request, endpoint, '1.0');
   const operation = wire10.decode(method, { ...body, ...queryOf(request), ...params }, call);
