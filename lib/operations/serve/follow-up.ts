@@ -26,31 +26,33 @@ export interface FollowUp {
 
 /**
  * Takes a message to a task: the answer of the oldest open question, if there is one, otherwise a message that its
- * workflow reads. A repeat of its id is told what the first one was told.
+ * workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
  * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
  * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
  */
-export async function followUp(deps: Deps, request: FollowUp): Promise<void> {
+export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | undefined> {
   const { taskId, message, ifGenerationMatch } = request;
   checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
   await admitSignal(deps, message as unknown as JsonValue);
   const task = await readTask(deps, taskId);
   const record = recordOf(deps, task, message);
   if (isFinal(task.fold.state)) {
-    if (await isKnown(deps, taskId, record)) return;
+    if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
   }
+  // What an earlier run of the task has taken must not answer the question of a later one.
+  if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;
   const question = task.fold.openQuestions[0];
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
-    if (await isKnown(deps, taskId, record)) return;
+    if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
   if (question === undefined) return sendMessage(deps, { ...record, runId: taskId });
-  return answer(deps, task, { record, waitId: question });
+  return answer(deps, { task, request }, { record, waitId: question });
 }
 
-async function sendMessage(deps: Deps, record: InboxRecord): Promise<void> {
-  if ((await deliver(deps, record)).accepted) return;
+async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> {
+  if ((await deliver(deps, record)).accepted) return undefined;
   const { state } = await untilFinal(deps, record.runId);
   if (isFinal(state)) throw new EngineError('TASK_ENDED', `the task has ended: it is ${state}`);
   throw new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
@@ -60,9 +62,9 @@ type MessageRecord = InboxRecord & { readonly kind: 'message' };
 
 async function answer(
   deps: Deps,
-  task: ReadTask,
+  { task, request }: { readonly task: ReadTask; readonly request: FollowUp },
   { record, waitId }: { readonly record: MessageRecord; readonly waitId: WaitId },
-): Promise<void> {
+): Promise<WaitId | undefined> {
   const { runId } = task.head;
   const token = await deps.store.tokens.read(runId, waitId);
   const given = answerOf(record.payload, token);
@@ -76,14 +78,15 @@ async function answer(
   const put = await servedTasks.answer({ ...record, runId, answers: waitId }, settlement);
   switch (put) {
     case 'accepted':
-      return wakeRunFor(deps, runId, { waitId });
+      await wakeRunFor(deps, runId, { waitId });
+      return waitId;
     case 'closed':
-      if (await isKnown(deps, task.fold.task.taskId, record)) return;
+      if (await isKnown(deps, request.taskId, record)) return waitId;
       throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
     case 'run_ended':
     case 'run_not_found':
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
-      return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload });
+      return followUp(deps, request);
   }
 }
 

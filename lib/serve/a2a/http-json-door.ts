@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../../base/json.js';
 import { answerHeaders, askedBy, callAt, type Endpoint, jsonResponse, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type A2aProblem, type Asked, errorHeaders, httpErrorBody } from './errors.js';
 import type { StreamEvent } from './operation.js';
+import { jsonName } from './params.js';
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
@@ -120,7 +121,8 @@ const booleans: ReadonlySet<string> = new Set(['includeArtifacts']);
 
 function queryOf(request: Request): JsonObject {
   const query = [...new URL(request.url).searchParams];
-  return Object.fromEntries(query.map(([name, text]) => [name, valueOf(name, text)]));
+  const named = query.map(([name, text]) => [jsonName(name), text] as const);
+  return Object.fromEntries(named.map(([name, text]) => [name, valueOf(name, text)]));
 }
 
 /** Leaves what is not of its type as it is, for the schema to refuse. */

@@ -10,11 +10,11 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
     return task;
   };
   return {
-    async send(request) {
+    async send(request, until) {
       if (request.skill !== undefined && request.skill !== skill)
         throw new EngineError('INPUT_INVALID', `this is the endpoint of "${skill}"; the message names another skill`);
       if (request.taskId !== undefined) await own(request.taskId);
-      return tasks.send(request);
+      return tasks.send(request, until);
     },
     read: own,
     list: (request) => tasks.list({ ...request, skill }),
