@@ -7,7 +7,11 @@ import { problemsOfServed } from '../../../examples/demo/served-verdict.js';
 
 const program = fileURLToPath(new URL('../../../examples/demo-serve.ts', import.meta.url));
 
-it('npm run demo:serve: the caller has everything once, though the engine was killed in the midst of the stream', async () => {
+const name =
+  'npm run demo:serve: the caller has everything once, though the engine was killed in the midst of the stream';
+
+// Four processes, one after the other.
+it(name, { timeout: 120_000 }, async () => {
   const child = spawn(process.execPath, ['--import', 'tsx', program, '--store', 'memory'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
