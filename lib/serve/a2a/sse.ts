@@ -33,6 +33,14 @@ const opening = 'retry: 1000\n';
 const keepAlive = ': keep-alive\n';
 const closing = ': the stream has reached its limit of time; subscribe again\n';
 
+export const sseHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  // Proxies that buffer would hold back events.
+  'x-accel-buffering': 'no',
+};
+
 /**
  * Responds with events as they come, each once its reader has taken those before. The stream ends with its events, when
  * the client leaves, or at its limit of time. `events` must not throw.
@@ -87,14 +95,5 @@ export function sseResponse(events: AsyncIterator<string, undefined>, options: S
     },
     cancel: finish,
   });
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      // Proxies that buffer would hold back events.
-      'x-accel-buffering': 'no',
-      ...headers,
-    },
-  });
+  return new Response(body, { headers: { ...sseHeaders, ...headers } });
 }
