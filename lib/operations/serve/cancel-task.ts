@@ -3,19 +3,21 @@ import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
 import { askToStop } from '../requests/stop-run.js';
 import { readTask } from './read-task.js';
-import { taskOf, untilFinal } from './watch-task.js';
+import { untilFinal } from './watch-task.js';
 
 /**
  * Cancels a task, and waits up to 2 s for its end. A task that is canceled already is returned as it is.
- * @throws EngineError `TASK_NOT_FOUND`; `TASK_ENDED` if it ended in another way
+ * @throws EngineError `TASK_NOT_FOUND`; `TASK_ENDED` if it ended in another way; `STORE_UNAVAILABLE` while it is about to
+ * end
  */
 export async function cancelTask(deps: Deps, taskId: string): Promise<ServedTask> {
   const { fold } = await readTask(deps, taskId);
   if (!isFinal(fold.state)) {
-    await askToStop(deps, { runId: taskId, kind: 'cancel', requestId: 'task' });
+    const { accepted } = await askToStop(deps, { runId: taskId, kind: 'cancel', requestId: 'task' });
     const after = await untilFinal(deps, taskId);
-    if (after.state === 'canceled' || !isFinal(after.state)) return taskOf(deps, { fold: after });
-    throw ended(after.state);
+    if (after.state === 'canceled' || (accepted && !isFinal(after.state))) return after.task;
+    if (isFinal(after.state)) throw ended(after.state);
+    throw new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
   }
   if (fold.state === 'canceled') return fold.task;
   throw ended(fold.state);

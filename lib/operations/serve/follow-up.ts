@@ -40,13 +40,15 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
   }
+  // What an earlier run of the task has taken must not answer the question of a later one.
+  if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;
   const question = task.fold.openQuestions[0];
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
   if (question === undefined) return sendMessage(deps, { ...record, runId: taskId });
-  return answer(deps, task, { record, waitId: question });
+  return answer(deps, { task, request }, { record, waitId: question });
 }
 
 async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> {
@@ -60,7 +62,7 @@ type MessageRecord = InboxRecord & { readonly kind: 'message' };
 
 async function answer(
   deps: Deps,
-  task: ReadTask,
+  { task, request }: { readonly task: ReadTask; readonly request: FollowUp },
   { record, waitId }: { readonly record: MessageRecord; readonly waitId: WaitId },
 ): Promise<WaitId | undefined> {
   const { runId } = task.head;
@@ -79,12 +81,12 @@ async function answer(
       await wakeRunFor(deps, runId, { waitId });
       return waitId;
     case 'closed':
-      if (await isKnown(deps, task.fold.task.taskId, record)) return waitId;
+      if (await isKnown(deps, request.taskId, record)) return waitId;
       throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
     case 'run_ended':
     case 'run_not_found':
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
-      return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload });
+      return followUp(deps, request);
   }
 }
 

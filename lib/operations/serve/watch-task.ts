@@ -5,7 +5,7 @@ import type { TaskFold } from '../../serve/task/fold-task.js';
 import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
 import type { Until } from '../../serve/tasks.js';
 import type { Deps } from '../deps.js';
-import { readTask, type ReadTask } from './read-task.js';
+import { messagesOf, readTask, withMessages, type ReadTask } from './read-task.js';
 
 /** Interval between two looks while events come, and the longest one. */
 const lookMinMs = 250;
@@ -41,12 +41,17 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
     if (next === undefined) return [];
     fold.continueWith(next);
   }
-  const records = await deps.store.runs.readAfter(fold.runId, fold.seq, []);
-  if (records === undefined) return [];
-  return records.commits.flatMap((commit) => fold.applyCommit(commit));
+  const newer = await deps.store.runs.readAfter(fold.runId, fold.seq, []);
+  if (newer === undefined) return [];
+  const records = await withMessages(deps, newer, fold);
+  const messageOf = messagesOf(records);
+  return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
 }
 
-/** Waits until the task is final or asks its caller, at most until `untilMs`. */
+/**
+ * Waits until the task is final or asks its caller, at most until `untilMs`. An answered question does not end the wait:
+ * it only shows until the run has taken the answer in.
+ */
 export async function waitForTask(
   deps: Deps,
   taskId: string,
@@ -54,10 +59,9 @@ export async function waitForTask(
   signal?: AbortSignal,
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
-  const isAsked = (): boolean => read.fold.openQuestions.length > 0;
   const changes = changesOf(deps, read, { untilMs, signal });
-  while (!isAsked() && (await changes.next()).done !== true);
-  return taskOf(deps, read);
+  while (!(await isAsking(deps, read.fold)) && (await changes.next()).done !== true);
+  return read.fold.task;
 }
 
 /** Returns the task once the answer to a question of it has been taken in, or as it is when the time is over. */
@@ -69,12 +73,13 @@ export async function untilTakenIn(
   const read = await readTask(deps, taskId);
   const changes = changesOf(deps, read, { untilMs, signal });
   while (read.fold.openQuestions.includes(waitId) && (await changes.next()).done !== true);
-  return taskOf(deps, read);
+  return read.fold.task;
 }
 
-/** Returns a task that has been watched. What is read of the log meanwhile are commits, which hold no messages. */
-export async function taskOf(deps: Deps, { fold }: Pick<ReadTask, 'fold'>): Promise<ServedTask> {
-  return fold.isComplete ? fold.task : (await readTask(deps, fold.task.taskId)).fold.task;
+async function isAsking(deps: Deps, { runId, openQuestions }: TaskFold): Promise<boolean> {
+  for (const waitId of openQuestions)
+    if ((await deps.store.tokens.read(runId, waitId))?.settlement === undefined) return true;
+  return false;
 }
 
 /** Returns the task once it is final, or as it is after 2 s. */

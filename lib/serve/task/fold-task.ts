@@ -85,11 +85,10 @@ export class TaskFold {
   }
   #hasRunEnded = false;
 
-  /** Whether the history has every message. Commits alone do not hold those of the caller. */
-  get isComplete(): boolean {
-    return this.#isComplete;
+  /** Whether answers were taken in that show with the end of their question, or of the run. */
+  get hasAnswers(): boolean {
+    return this.#answers.size > 0;
   }
-  #isComplete = true;
 
   /** The questions to the caller that are open, oldest first. */
   get openQuestions(): readonly WaitId[] {
@@ -151,7 +150,7 @@ export class TaskFold {
         return [];
       case 'RunEnded':
         this.#hasRunEnded = true;
-        return this.#end(event.atMs);
+        return this.#endRun(event.atMs, messageOf);
     }
   }
 
@@ -184,6 +183,7 @@ export class TaskFold {
     if (question === undefined) return [];
     this.#open.delete(waitId);
     const inboxId = this.#answers.get(waitId);
+    this.#answers.delete(waitId);
     if (this.#status.message?.messageId !== question.message.messageId) this.#keep(question.message);
     const event = this.#show(this.#openState(), atMs, this.#oldestQuestion()?.message);
     if (inboxId !== undefined) this.#keep(messageOf(inboxId));
@@ -200,10 +200,19 @@ export class TaskFold {
     return { generation: ++this.#generation, kind: 'artifact', artifact, append, lastChunk };
   }
 
-  #end(atMs: EpochMs): readonly TaskEvent[] {
-    const outcome = this.#outcome;
-    if (outcome === undefined || outcome.status === 'continued') return [];
+  #endRun(atMs: EpochMs, messageOf: MessageOf): readonly TaskEvent[] {
+    const wasAsking = this.#open.size > 0;
     this.#open.clear();
+    const events = this.#outcome === undefined ? [] : this.#end(this.#outcome, atMs, wasAsking);
+    // Answers that came while the run was ending have closed no question.
+    for (const inboxId of this.#answers.values()) this.#keep(messageOf(inboxId));
+    this.#answers.clear();
+    return events;
+  }
+
+  #end(outcome: RunOutcome, atMs: EpochMs, wasAsking: boolean): readonly TaskEvent[] {
+    // The next run cannot be given the answer to a question of this one.
+    if (outcome.status === 'continued') return wasAsking ? [this.#show('working', atMs)] : [];
     if (outcome.status !== 'completed') {
       const [state, text] = endOf(outcome);
       return [this.#show(state, atMs, text === undefined ? undefined : this.#agentMessage([{ text }]))];
@@ -233,8 +242,7 @@ export class TaskFold {
   }
 
   #keep(message: TaskMessage | undefined): void {
-    if (message === undefined) this.#isComplete = false;
-    else this.#history.push(message);
+    if (message !== undefined) this.#history.push(message);
   }
 
   #oldestQuestion(): OpenQuestion | undefined {
