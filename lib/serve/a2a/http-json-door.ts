@@ -21,7 +21,8 @@ export async function answerHttpJson(request: Request, path: string, endpoint: E
     return await answered(request, path, endpoint, known);
   } catch (error) {
     const problem = a2aProblem(error, known.asked, endpoint.log);
-    return jsonResponse(problem.http, httpErrorBody(problem), { mediaType, headers: errorHeaders(problem) });
+    // Not of the type of results, which A2A recommends since 1.0.1: the Go SDK reads no error of that type.
+    return jsonResponse(problem.http, httpErrorBody(problem), { headers: errorHeaders(problem) });
   }
 }
 

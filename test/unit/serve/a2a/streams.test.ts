@@ -122,6 +122,21 @@ describe('a stream', () => {
     expect(nameOf(resultOf(await again.blocks.next()))).toBe('task working');
   });
 
+  it('has no blank line but after data: some parsers take one for an event without data', async () => {
+    const agent = anAgent();
+    const text = (await agent.rpcResponse('SendStreamingMessage', aMessage())).text();
+    await agent.tasks.waited();
+    await agent.timers.fire(15_000);
+    agent.tasks.status(id, 'working');
+    await agent.tasks.waited();
+    await agent.timers.fire(15_000);
+    await agent.timers.fire(180_000);
+    const [closing, ...blocks] = (await text).split('\n\n').toReversed();
+    expect(blocks).toHaveLength(2);
+    expect(blocks.map((block) => block.split('\n').some((line) => line.startsWith('data: ')))).toEqual([true, true]);
+    expect(closing).toBe(': keep-alive\n: the stream has reached its limit of time; subscribe again\n');
+  });
+
   it('of a client that leaves stops to follow the task', async () => {
     const { agent, blocks } = await subscribed();
     await blocks.next();
