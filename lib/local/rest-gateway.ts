@@ -8,7 +8,7 @@ import { splitTarget } from './split-target.js';
 /** Paths of the doors of served workflows, which a deployment has on a REST API of its own. */
 const servedPaths = /^\/(a2a|agents|\.well-known)(\/|$)/;
 
-export function isServed(request: IncomingMessage): boolean {
+export function isServed(request: Pick<IncomingMessage, 'url'>): boolean {
   return servedPaths.test(splitTarget(request.url ?? '/').path);
 }
 

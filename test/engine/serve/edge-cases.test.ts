@@ -23,7 +23,7 @@ interface Served {
   readonly deps: Deps;
   readonly tasks: Tasks;
   /** Starts a task of `flow`, and returns its id. */
-  start(given?: object, contextId?: string): Promise<string>;
+  readonly start: (given?: object, contextId?: string) => Promise<string>;
 }
 
 let messages = 0;
@@ -122,11 +122,11 @@ describe('a served task', () => {
 
   it('has each event once if every message to its worker comes twice (A2A-S27)', async () => {
     const { app, deps, tasks, start } = served(twoSteps);
-    const { sendTurn } = deps.queues;
+    const sendTurn = deps.queues.sendTurn.bind(deps.queues);
     let count = 0;
     deps.queues.sendTurn = async (message, dedupId) => {
-      await sendTurn.call(deps.queues, message, dedupId);
-      await sendTurn.call(deps.queues, message, `again-${++count}`);
+      await sendTurn(message, dedupId);
+      await sendTurn(message, `again-${++count}`);
     };
     const taskId = await start();
     await app.pass({ minutes: 10 });
