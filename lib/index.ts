@@ -101,6 +101,9 @@ export type {
   ServeConfig,
   ServeLimits,
   SkillConfig,
+  TextHook,
+  TextHooks,
+  TextInfo,
 } from './workflow/serve.js';
 export type { CallbackRules } from './workflow/callbacks.js';
 export type { Role } from './base/caller.js';

@@ -42,6 +42,8 @@ const depth: Check = (value) =>
   count(value) === undefined && (value as number) <= depthMax
     ? undefined
     : `must be a whole number from 1 to ${depthMax}`;
+const hook: Check = (value) => (typeof value === 'function' ? undefined : 'must be a function');
+const textFields = { incoming: hook, outgoing: hook };
 const limitFields = { maxLive: count, perMinute: count, turnsPerContext: count, depth };
 
 /** Checks a list of objects, each with a text of its own in `field`. */
@@ -69,11 +71,13 @@ function fields(given: object, checks: Readonly<Record<string, Check>>, path: st
  * starts: an app is checked when it is built, and when local mode loads it.
  */
 export function problemWithServe(serve: ServeConfig, workflows: ReadonlyMap<string, AnyWorkflow>): string | undefined {
-  const { agent, skills = {}, onMessage, limits = {} } = serve as Partial<ServeConfig>;
+  const { agent, skills = {}, onMessage, limits = {}, text = {} } = serve as Partial<ServeConfig>;
   if (!isJsonObject(agent)) return 'agent must be an object';
   const { name = '', description = '' } = agent as Partial<AgentConfig>;
   const problem =
-    fields({ ...agent, name, description }, agentFields, 'agent.') ?? fields(limits, limitFields, 'limits.');
+    fields({ ...agent, name, description }, agentFields, 'agent.') ??
+    fields(limits, limitFields, 'limits.') ??
+    fields(text, textFields, 'text.');
   if (problem !== undefined) return problem;
   for (const [skill, config] of Object.entries<Partial<SkillConfig>>(skills)) {
     const described = { ...config, description: config.description ?? '' };

@@ -13,6 +13,32 @@ export interface ServeConfig {
   readonly onMessage?: string;
   /** Most that one caller may do. Default: only chains of calls are limited, which costs nothing. */
   readonly limits?: ServeLimits;
+  /** What looks at every text between callers and workflows, and may change or refuse it. Default: nothing. */
+  readonly text?: TextHooks;
+}
+
+/** Hooks for the texts between callers and served workflows: to mask secrets, or to keep out what must not come in. */
+export interface TextHooks {
+  /** Returns what a workflow hears of a text that its caller has sent. If it throws, the message is refused. */
+  readonly incoming?: TextHook;
+  /**
+   * Returns what a caller sees of a text of its workflow. If it throws, nothing of it is shown, and the task has failed.
+   * May be called again for a text that another process has not recorded.
+   */
+  readonly outgoing?: TextHook;
+}
+
+/** Must answer within 10 s, and may add at most 16 KiB to a message, an artifact or a result. */
+export type TextHook = (text: string, info: TextInfo) => string | Promise<string>;
+
+/** What a text is part of. */
+export interface TextInfo {
+  readonly of: 'message' | 'answer' | 'arguments' | 'progress' | 'artifact' | 'question' | 'result' | 'rejection';
+  readonly workflow: string;
+  readonly taskId: string;
+  readonly contextId: string;
+  /** Who called the workflow. Missing for the caller on this machine. */
+  readonly callerId?: string;
 }
 
 /** What the agent card says of the agent. */

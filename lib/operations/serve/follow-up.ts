@@ -15,11 +15,15 @@ import { newSettlement } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
 import { messageInboxId, readTask, type ReadTask } from './read-task.js';
 import { untilFinal } from './watch-task.js';
+import { defined } from '../../base/defined.js';
+import { loadTextHooks } from './load-text-hooks.js';
 
 /** A message to a task that exists. */
 export interface FollowUp {
   readonly taskId: string;
   readonly message: TaskMessage;
+  /** The message after `serve.text.incoming`, if it has been there. */
+  readonly heard?: TaskMessage;
   /** The answer is refused unless the task has this generation. */
   readonly ifGenerationMatch?: number;
 }
@@ -35,7 +39,7 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
   checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
   await admitSignal(deps, message as unknown as JsonValue);
   const task = await readTask(deps, taskId);
-  const record = recordOf(deps, task, message);
+  const record = recordOf(deps, task, request);
   if (isFinal(task.fold.state)) {
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
@@ -47,8 +51,31 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
-  if (question === undefined) return sendMessage(deps, { ...record, runId: taskId });
-  return answer(deps, { task, request }, { record, waitId: question });
+  const heard = await hear(deps, { task, request }, record);
+  if (heard === undefined) return undefined;
+  const taken = { ...record, payload: heard };
+  if (question === undefined) return sendMessage(deps, { ...taken, runId: taskId });
+  return answer(deps, { task, request: { ...request, heard } }, { record: taken, waitId: question });
+}
+
+/** Returns the message as the workflow hears it; undefined if the app refuses it now but the task has it already. */
+async function hear(
+  deps: Deps,
+  { task, request }: { readonly task: ReadTask; readonly request: FollowUp },
+  record: MessageRecord,
+): Promise<TaskMessage | undefined> {
+  const { message, heard } = request;
+  if (heard !== undefined || deps.app.serve?.text?.incoming === undefined) return heard ?? message;
+  const { heardMessage } = await loadTextHooks();
+  const { taskId, contextId, skill } = task.fold.task;
+  const of = task.fold.openQuestions.length > 0 ? 'answer' : 'message';
+  const info = { of, workflow: skill, taskId, contextId, ...defined({ callerId: deps.caller?.id }) } as const;
+  try {
+    return await heardMessage(deps, message, info);
+  } catch (error) {
+    if (await isKnown(deps, taskId, record)) return undefined;
+    throw error;
+  }
 }
 
 async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> {
@@ -100,7 +127,8 @@ async function untilPast(deps: Deps, taskId: string, runId: string): Promise<voi
   if (!isFinal(state) && current === runId) throw aboutToEnd();
 }
 
-function recordOf(deps: Deps, { head }: ReadTask, message: TaskMessage): MessageRecord {
+/** The digest is that of the message as it was sent. */
+function recordOf(deps: Deps, { head }: ReadTask, { message }: FollowUp): MessageRecord {
   const atMs = deps.clock.nowMs();
   return {
     ...{ runId: head.runId, inboxId: messageInboxId(message.messageId), kind: 'message', payload: message },

@@ -23,6 +23,7 @@ import { servedPushesMutants } from './served-pushes.js';
 import { requestsMutants } from './requests.js';
 import { progressMutants } from './progress.js';
 import { stepsMutants } from './steps.js';
+import { textHooksMutants } from './text-hooks.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 import { workflowMutants } from './workflow.js';
@@ -73,6 +74,7 @@ export const mutants: readonly Mutant[] = [
   ...probeMutants,
   ...progressMutants,
   ...stepsMutants,
+  ...textHooksMutants,
   ...tryingMutants,
   ...untestedMutants,
   ...workflowMutants,
