@@ -16,7 +16,7 @@ import { problemsOfServed, stepsIn } from './demo/served-verdict.js';
 const downMs = 1_000;
 /** Time for the engine to come to rest after a piece, so that the crash meets a workflow that waits. */
 const restMs = 400;
-const untilAsideMs = 30_000;
+const untilAsideMs = 60_000;
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const { values } = parseArgs({ options: { store: { type: 'string' } } });

@@ -4,7 +4,7 @@ import type { CallerResult } from './caller.js';
 
 const chunks = ['2026-10-01;4711;100.00', '2026-10-02;4711;200.00', '2026-10-03;4711;300.00'];
 const expected = { month: '2026-10', costCentre: 4711, pages: chunks.length };
-/** One that counts the pages, and one for each page. */
+/** The step that counts the pages, and a step for each page. */
 const stepsExpected = 1 + chunks.length;
 
 /** Returns what went wrong, given what the caller has and how many steps the history holds. */

@@ -26,7 +26,7 @@ export default defineApp({
     agent: { name: 'Clerk', description: 'Books what it is told, in the order in which it is told.' },
     // Without a skill: tasks of a context run one after the other, as in a conversation.
     onMessage: 'clerk',
-    // Of a skill they run side by side, unless it says `context: 'queue'`.
+    // Tasks of a skill run side by side, unless it says `context: 'queue'`.
     skills: { balance: { description: 'Tells the balance of an account.', context: 'parallel' } },
   },
 });

@@ -14,7 +14,7 @@ export function pushReceiver(url: string, take: (push: { taskId: string; news: u
     const { taskId, request_body_sha256: digest } = verified?.payload ?? {};
     if (typeof taskId !== 'string' || digest !== createHash('sha256').update(body).digest('hex'))
       return new Response(null, { status: 401 });
-    // One push may come twice, after a crash of its sender: its generation tells.
+    // A push may come twice, after a crash of its sender: its generation tells.
     await take({ taskId, news: JSON.parse(body) });
     // Anything but 2xx has the push sent again.
     return new Response(null, { status: 204 });
