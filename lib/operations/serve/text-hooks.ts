@@ -37,18 +37,14 @@ function infoOf({ runId, workflow, task, owner }: RunHead): Omit<TextInfo, 'of'>
 }
 
 async function toldEvent(event: HistoryEvent, hook: TextHook, about: Omit<TextInfo, 'of'>): Promise<HistoryEvent> {
-  switch (event.type) {
-    case 'ProgressReported':
-      return { ...event, progress: await eachText(event.progress, textOf(hook, { ...about, of: 'progress' })) };
-    case 'ArtifactUpdated':
-      return { ...event, artifact: await toldArtifact(event.artifact, textOf(hook, { ...about, of: 'artifact' })) };
-    case 'ExternalWaitRequested':
-      return event.form?.to === toCaller
-        ? toldQuestion(event, event.form, textOf(hook, { ...about, of: 'question' }))
-        : event;
-    default:
-      return event;
-  }
+  const tell = (of: TextInfo['of']): Tell => textOf(hook, { ...about, of });
+  if (event.type === 'ProgressReported')
+    return { ...event, progress: await eachText(event.progress, tell('progress')) };
+  if (event.type === 'ArtifactUpdated')
+    return { ...event, artifact: await toldArtifact(event.artifact, tell('artifact')) };
+  if (event.type === 'ExternalWaitRequested' && event.form?.to === toCaller)
+    return toldQuestion(event, event.form, tell('question'));
+  return event;
 }
 
 async function toldOutcome(outcome: RunOutcome, hook: TextHook, about: Omit<TextInfo, 'of'>): Promise<RunOutcome> {
@@ -64,7 +60,7 @@ async function toldArtifact(artifact: ArtifactUpdated['artifact'], tell: Tell): 
   const { artifactId, parts, ...others } = artifact;
   return {
     artifactId,
-    ...((await eachText(others as JsonObject, tell)) as typeof others),
+    ...((await eachText(others, tell)) as typeof others),
     parts: await toldParts(parts, tell),
   };
 }
@@ -87,7 +83,7 @@ async function toldQuestion(
 }
 
 async function toldSchema(schema: JsonValue, tell: Tell): Promise<JsonValue> {
-  if (isList(schema)) return Promise.all((schema as readonly JsonValue[]).map(async (one) => toldSchema(one, tell)));
+  if (isList(schema)) return Promise.all(schema.map(async (one) => toldSchema(one, tell)));
   if (!isJsonObject(schema)) return schema;
   const fields = Object.entries(schema).map(async ([name, value]) => {
     const isSaid = (name === 'title' || name === 'description') && typeof value === 'string';
@@ -150,7 +146,7 @@ function textOf(hook: TextHook, info: TextInfo): Tell {
 /** Applies `tell` to every string in a value, but not to the names in objects. */
 async function eachText(value: JsonValue, tell: Tell): Promise<JsonValue> {
   if (typeof value === 'string') return tell(value);
-  if (isList(value)) return Promise.all((value as readonly JsonValue[]).map(async (one) => eachText(one, tell)));
+  if (isList(value)) return Promise.all(value.map(async (one) => eachText(one, tell)));
   if (!isJsonObject(value)) return value;
   const fields = Object.entries(value).map(async ([name, one]) => [name, await eachText(one, tell)] as const);
   return Object.fromEntries(await Promise.all(fields));

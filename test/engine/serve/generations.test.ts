@@ -154,7 +154,9 @@ describe.each(['JSONRPC 1.0', 'JSONRPC 0.3', 'HTTP+JSON 1.0'] as const)('CF-13: 
       return undefined;
     };
     expect(await agent.answer(question, 'a')).toEqual({ kind: 'done' });
-    expect((await agent.question()).message).toBe('Second?');
+    const { status } = await agent.tasks.read(agent.taskId);
+    expect(status.state).toBe('input-required');
+    expect(status.message?.parts).toEqual([{ text: 'Second?' }]);
     expect(agent.named).toHaveLength(1);
   });
 
