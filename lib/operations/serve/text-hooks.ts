@@ -50,7 +50,7 @@ async function toldEvent(event: HistoryEvent, hook: TextHook, about: Omit<TextIn
 async function toldOutcome(outcome: RunOutcome, hook: TextHook, about: Omit<TextInfo, 'of'>): Promise<RunOutcome> {
   if (outcome.status === 'completed' && outcome.result !== undefined)
     return { ...outcome, result: await eachText(outcome.result, textOf(hook, { ...about, of: 'result' })) };
-  // Of other failures the caller is told nothing.
+  // The caller is told nothing about other failures.
   if (outcome.status !== 'failed' || outcome.error.code !== 'TASK_REJECTED') return outcome;
   const message = await textOf(hook, { ...about, of: 'rejection' })(outcome.error.message);
   return { ...outcome, error: { ...outcome.error, message } };
