@@ -134,7 +134,7 @@ function recordOf(deps: Deps, { head }: ReadTask, { message }: FollowUp): Messag
     ...{ runId: head.runId, inboxId: messageInboxId(message.messageId), kind: 'message', payload: message },
     ...{ atMs, dueAtMs: atMs, position: head.inboxCount },
     sentDigest: deps.tokens.sentDigest(`message\n${canonicalJson(message as unknown as JsonValue)}`),
-    ...(deps.caller === undefined ? {} : { by: deps.caller.id }),
+    ...defined({ by: deps.caller?.id }),
   };
 }
 

@@ -80,14 +80,14 @@ export const servedMutants: readonly Mutant[] = [
     'open-question-stays',
     'a question of a run that has continued is closed',
     fold,
-    ['const wasAsking = this.#open.size > 0;\n    this.#open.clear();', 'const wasAsking = false;'],
+    ['const wasAsking = this.#open.message !== undefined;\n    this.#open.clear();', 'const wasAsking = false;'],
     conversation('shows no question of a run that has continued without its answer'),
   ),
   mutant(
     'answer-with-the-end',
     'an answer that is taken in with the end of a run is shown',
     fold,
-    ['for (const inboxId of this.#answers.values()) this.#keep(messageOf(inboxId));', ''],
+    ['for (const inboxId of this.#answers.values()) keep(this.#history, messageOf(inboxId));', ''],
     testsIn('test/unit/serve/fold-task.test.ts', 'an answer that a run takes in with its end'),
   ),
   mutant(
@@ -108,7 +108,7 @@ export const servedMutants: readonly Mutant[] = [
     'repeat-answers-anew',
     'a message that an earlier run has taken does not answer the question of a later one',
     followUp,
-    ['if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return;', ''],
+    ['if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;', ''],
     conversation('takes a repeated answer as what it was, also when a later run asks the next question'),
   ),
   mutant(
