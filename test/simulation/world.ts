@@ -35,7 +35,7 @@ import { loadRaiseOwed } from '../../lib/operations/turn/owe-pushes.js';
 import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
-import { loadPushConfigs } from '../../lib/operations/serve/tasks.js';
+import { loadPushConfigs, loadSendParts } from '../../lib/operations/serve/tasks.js';
 import { loadTellPeople } from '../../lib/operations/people/load-tell-people.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
@@ -80,6 +80,7 @@ await Promise.all([
   loadDelivery(),
   loadRaiseOwed(),
   loadPushConfigs(),
+  loadSendParts(),
   loadLimitedStart(),
   loadLostStart(),
   loadNextRun(),
@@ -797,9 +798,14 @@ export class World {
           this.#loading--;
         }
       };
-    const { callers, servedTasks, pushConfigs } = store;
-    const late = { callers: held(callers), servedTasks: held(servedTasks), pushConfigs: held(pushConfigs) };
-    return Object.assign(store, late);
+    const { callers, servedTasks, streamSlots, pushConfigs, limitedStarts } = store;
+    return Object.assign(store, {
+      callers: held(callers),
+      servedTasks: held(servedTasks),
+      streamSlots: held(streamSlots),
+      pushConfigs: held(pushConfigs),
+      limitedStarts: held(limitedStarts),
+    });
   }
 
   /** Returns the transports behind a guard of the process, or of its instance if the remote server has limits. */

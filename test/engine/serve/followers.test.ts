@@ -51,6 +51,17 @@ describe('a follower of a task', () => {
     await expect(follow(served, taskId, last)).rejects.toMatchObject({ code: 'TASK_ENDED' });
   });
 
+  it('counts on from what callers have seen when the run continues', async () => {
+    const served = continues();
+    const taskId = await served.start();
+    const following = follow(served, taskId);
+    await served.app.pass({ minutes: 10 });
+    await following;
+    const { deps } = served.app as unknown as { readonly deps: Deps };
+    const { nextRunId = '' } = (await deps.store.heads.read(taskId))!;
+    expect((await deps.store.heads.read(nextRunId))?.task?.generation, 'the start and two changes').toBe(4);
+  });
+
   it('is told what the log says, whatever the head says', async () => {
     const served = new ServedApp(async (ctx) => ctx.ask({ to: 'caller', message: 'Which?' }));
     const taskId = await served.start();

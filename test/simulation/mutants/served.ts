@@ -140,7 +140,7 @@ export const servedMutants: readonly Mutant[] = [
     'an answer puts an inbox item under the id of its message',
     storePart('served-tasks'),
     ["{ kind: 'put', item: inboxItem(record), conditions: [itemAbsent] },", ''],
-    'a served workflow asks its caller, who answers; the answer is in the history, and a repeat of it changes nothing',
+    scene('an answer whose process dies after its write is known when it is repeated'),
   ),
   mutant(
     'answer-not-counted',
@@ -209,7 +209,7 @@ export const servedMutants: readonly Mutant[] = [
     'the next run begins with the generation that the callers have seen',
     'lib/operations/turn/next-run.ts',
     ['generation: generationAfter({ ...head, task }, commits) };', 'generation: 1 };'],
-    testsIn('test/engine/serve/pushes.test.ts', 'news of a task of the runs that continue one another'),
+    follower('counts on from what callers have seen when the run continues'),
   ),
   mutant(
     'context-not-queued',
