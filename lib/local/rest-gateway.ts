@@ -5,7 +5,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { ResponseStream, ServeHandler } from '../aws/serve-handler.js';
 
 /** Paths of the doors of served workflows, which a deployment has on a REST API of its own. */
-const servedPaths = /^\/(a2a|agents|\.well-known)(\/|$)/;
+const servedPaths = /^\/(a2a|agents|mcp|\.well-known)(\/|$)/;
 
 export function isServed(request: IncomingMessage): boolean {
   return servedPaths.test(new URL(request.url ?? '/', 'http://local').pathname);

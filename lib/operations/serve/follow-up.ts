@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { WaitId } from '../../base/ids.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -22,16 +23,18 @@ export interface FollowUp {
   readonly message: TaskMessage;
   /** The answer is refused unless the task has this generation. */
   readonly ifGenerationMatch?: number;
+  /** Key of the question that is answered. Default: the oldest open one. */
+  readonly answers?: string;
 }
 
 /**
- * Takes a message to a task: the answer of the oldest open question, if there is one, otherwise a message that its
+ * Takes a message to a task: the answer of the question that it names, or of the oldest open one, otherwise a message that its
  * workflow reads. A repeat of its id is told what the first one was told.
  * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
  * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
  */
 export async function followUp(deps: Deps, request: FollowUp): Promise<void> {
-  const { taskId, message, ifGenerationMatch } = request;
+  const { taskId, message, ifGenerationMatch, answers } = request;
   checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
   await admitSignal(deps, message as unknown as JsonValue);
   const task = await readTask(deps, taskId);
@@ -40,13 +43,14 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<void> {
     if (await isKnown(deps, taskId, record)) return;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
   }
-  const question = task.fold.openQuestions[0];
+  const question = answers === undefined ? task.fold.openQuestions[0] : task.fold.questionWithKey(answers);
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
     if (await isKnown(deps, taskId, record)) return;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
-  if (question === undefined) return sendMessage(deps, { ...record, runId: taskId });
-  return answer(deps, task, { record, waitId: question });
+  if (question !== undefined) return answer(deps, task, { ...defined({ answers }), record, waitId: question });
+  if (answers === undefined) return sendMessage(deps, { ...record, runId: taskId });
+  if (!(await isKnown(deps, taskId, record))) throw questionClosed();
 }
 
 async function sendMessage(deps: Deps, record: InboxRecord): Promise<void> {
@@ -61,7 +65,7 @@ type MessageRecord = InboxRecord & { readonly kind: 'message' };
 async function answer(
   deps: Deps,
   task: ReadTask,
-  { record, waitId }: { readonly record: MessageRecord; readonly waitId: WaitId },
+  { record, waitId, answers }: { readonly record: MessageRecord; readonly waitId: WaitId; readonly answers?: string },
 ): Promise<void> {
   const { runId } = task.head;
   const token = await deps.store.tokens.read(runId, waitId);
@@ -79,12 +83,16 @@ async function answer(
       return wakeRunFor(deps, runId, { waitId });
     case 'closed':
       if (await isKnown(deps, task.fold.task.taskId, record)) return;
-      throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+      throw questionClosed();
     case 'run_ended':
     case 'run_not_found':
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
-      return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload });
+      return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload, ...defined({ answers }) });
   }
+}
+
+function questionClosed(): EngineError {
+  return new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
 }
 
 function recordOf(deps: Deps, { head }: ReadTask, message: TaskMessage): MessageRecord {

@@ -19,8 +19,9 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
     send: async (request) => read(await sendWithPush(deps, serve, request)),
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
-    cancel: async (taskId) => cancelTask(deps, taskId),
-    waitFor: async (taskId, untilMs, signal) => waitForTask(deps, taskId, untilMs, signal),
+    cancel: async (taskId, options) => cancelTask(deps, taskId, options),
+    waitFor: async (taskId, untilMs, signal, until) =>
+      waitForTask(deps, taskId, { untilMs, ...defined({ signal, until }) }),
     follow: (taskId, options) => follow(deps, taskId, options),
   };
 }
@@ -39,12 +40,12 @@ async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest
 }
 
 async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
-  const { taskId, contextId, message, ifGenerationMatch } = request;
+  const { taskId, contextId, message, ifGenerationMatch, answers } = request;
   if (taskId === undefined) return start(deps, serve, request);
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
-  await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch }) });
+  await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
   return taskId;
 }
 

@@ -45,24 +45,29 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
   return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
 }
 
-/** Waits until the task is final or asks its caller, at most until `untilMs`. */
+interface Patience {
+  readonly untilMs: EpochMs;
+  readonly signal?: AbortSignal;
+  readonly until?: (task: ServedTask) => boolean;
+}
+
+/** Waits until the task is final or as `until` says (default: it asks its caller), at most until `untilMs`. */
 export async function waitForTask(
   deps: Deps,
   taskId: string,
-  untilMs: EpochMs,
-  signal?: AbortSignal,
+  { untilMs, signal, until }: Patience,
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
-  const isAsked = (): boolean => read.fold.openQuestions.length > 0;
+  const isEnough = (): boolean => (until === undefined ? read.fold.openQuestions.length > 0 : until(read.fold.task));
   const changes = changesOf(deps, read, { untilMs, signal });
-  while (!isAsked() && (await changes.next()).done !== true);
+  while (!isEnough() && (await changes.next()).done !== true);
   return read.fold.task;
 }
 
-/** Returns the task once it is final, or as it is after 2 s. */
-export async function untilFinal(deps: Deps, taskId: string): Promise<TaskFold> {
+/** Returns the task once it is final, or as it is after `waitMs`. */
+export async function untilFinal(deps: Deps, taskId: string, waitMs = endPatienceMs): Promise<TaskFold> {
   const read = await readTask(deps, taskId);
-  const untilMs = deps.clock.nowMs() + endPatienceMs;
+  const untilMs = deps.clock.nowMs() + waitMs;
   const changes = changesOf(deps, read, { untilMs });
   while ((await changes.next()).done !== true);
   return read.fold;

@@ -1,4 +1,5 @@
 import { defined } from '../../base/defined.js';
+import type { EngineErrorCode } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
@@ -8,6 +9,7 @@ import type { RunHead } from '../../history/records.js';
 import {
   isFinal,
   type Artifact,
+  type OpenQuestion,
   type Part,
   type ServedTask,
   type TaskEvent,
@@ -31,10 +33,16 @@ const seenTypes = [
 type SeenEvent = Extract<HistoryEvent, { readonly type: (typeof seenTypes)[number] }>;
 const isSeen = (event: HistoryEvent): event is SeenEvent => (seenTypes as readonly string[]).includes(event.type);
 
-interface OpenQuestion {
+interface AskedOfCaller {
   readonly message: TaskMessage;
-  readonly isForCredentials: boolean;
+  readonly form: AddressedQuestion;
 }
+
+/** Errors with which a run ends by a fault of the engine, or of what it was given to store. */
+const faults: ReadonlySet<EngineErrorCode> = new Set([
+  ...(['INTERNAL', 'WORKFLOW_STUCK', 'NONDETERMINISM', 'HISTORY_FORMAT_UNKNOWN'] as const),
+  ...(['PAYLOAD_UNREADABLE', 'PAYLOAD_TOO_LARGE', 'CONFIG_INVALID'] as const),
+]);
 
 /**
  * Folds the histories of the runs that are one task, in their order, to what its caller sees. Everything comes from the
@@ -53,7 +61,7 @@ export class TaskFold {
   readonly #artifacts = new Map<string, Artifact>();
   /** Questions to the caller that were requested but are not to be seen yet. */
   readonly #asked = new Map<WaitId, AddressedQuestion>();
-  readonly #open = new Map<WaitId, OpenQuestion>();
+  readonly #open = new Map<WaitId, AskedOfCaller>();
   /** Answers that are taken in with the settlement of their question. */
   readonly #answers = new Map<WaitId, string>();
 
@@ -84,10 +92,16 @@ export class TaskFold {
     return this.#outcome?.status === 'continued' && this.#hasRunEnded ? this.#outcome.nextRunId : undefined;
   }
   #hasRunEnded = false;
+  #isFault = false;
 
   /** The questions to the caller that are open, oldest first. */
   get openQuestions(): readonly WaitId[] {
     return [...this.#open.keys()];
+  }
+
+  /** Returns the open question with this key. */
+  questionWithKey(key: string): WaitId | undefined {
+    return [...this.#open].find(([, { message }]) => message.messageId === key)?.[0];
   }
 
   get task(): ServedTask {
@@ -96,11 +110,16 @@ export class TaskFold {
       taskId: this.#taskId,
       contextId: task.contextId,
       skill: workflow,
+      createdAtMs: this.#first.createdAtMs,
       status: this.#status,
       history: [...this.#history],
       artifacts: [...this.#artifacts.values()],
       generation: this.#generation,
-      ...defined({ metadata: task.metadata }),
+      ...defined({
+        metadata: task.metadata,
+        questions: this.#open.size === 0 ? undefined : [...this.#open.values()].map(shownQuestion),
+        isFault: this.#isFault ? true : undefined,
+      }),
     };
   }
 
@@ -168,7 +187,7 @@ export class TaskFold {
     if (form === undefined) return [];
     this.#asked.delete(waitId);
     const message = this.#agentMessage(questionParts(form));
-    this.#open.set(waitId, { message, isForCredentials: form.kind === 'auth' });
+    this.#open.set(waitId, { message, form });
     return [this.#show(this.#openState(), atMs, this.#oldestQuestion()?.message)];
   }
 
@@ -199,6 +218,7 @@ export class TaskFold {
     if (outcome === undefined || outcome.status === 'continued') return [];
     this.#open.clear();
     if (outcome.status !== 'completed') {
+      this.#isFault = outcome.status === 'failed' && faults.has(outcome.error.code);
       const [state, text] = endOf(outcome);
       return [this.#show(state, atMs, text === undefined ? undefined : this.#agentMessage([{ text }]))];
     }
@@ -230,14 +250,14 @@ export class TaskFold {
     if (message !== undefined) this.#history.push(message);
   }
 
-  #oldestQuestion(): OpenQuestion | undefined {
+  #oldestQuestion(): AskedOfCaller | undefined {
     return [...this.#open.values()][0];
   }
 
   #openState(): TaskState {
     const question = this.#oldestQuestion();
     if (question === undefined) return 'working';
-    return question.isForCredentials ? 'auth-required' : 'input-required';
+    return question.form.kind === 'auth' ? 'auth-required' : 'input-required';
   }
 
   /** Creates a message of the workflow whose id is a function of its place in the log. */
@@ -251,6 +271,12 @@ function firstMessage({ workflow, input, task }: ServedHead): TaskMessage {
   const { messageId, metadata, parts } = task.message;
   const named = [{ data: { skill: workflow, ...defined({ arguments: input }) } }];
   return { messageId, role: 'user', parts: parts ?? named, ...defined({ metadata }) };
+}
+
+function shownQuestion({ message, form }: AskedOfCaller): OpenQuestion {
+  const { schema, url } = form;
+  const kind = form.kind === 'auth' ? 'auth' : 'form';
+  return { key: message.messageId, kind, message: form.message, ...defined({ schema, url }) };
 }
 
 function progressParts(value: JsonValue): readonly Part[] {

@@ -1,0 +1,8 @@
+import type { PushConfigs } from './push-configs.js';
+import type { Tasks } from './tasks.js';
+
+/** What a caller reaches at an endpoint. */
+export interface Admitted {
+  readonly tasks: Tasks;
+  readonly pushConfigs?: PushConfigs | undefined;
+}
