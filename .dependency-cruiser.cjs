@@ -36,7 +36,7 @@ const mayImport = {
   'lib/remote/http': ['lib/base'],
   'lib/remote/rpc': ['lib/base', 'lib/remote', 'lib/remote/http'],
   'lib/remote/auth': ['lib/base', 'lib/remote/http', 'lib/remote/rpc', 'lib/secrets', 'lib/workflow'],
-  'lib/remote/push': ['lib/base', 'lib/remote', 'lib/remote/http'],
+  'lib/remote/push': ['lib/base', 'lib/workflow', 'lib/remote', 'lib/remote/http'],
   'lib/remote/people': ['lib/base', 'lib/workflow', 'lib/remote', 'lib/remote/auth', 'lib/remote/http'],
   'lib/remote/endpoint': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/secrets'],

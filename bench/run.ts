@@ -1,8 +1,9 @@
 // npm run bench [-- --json] [--store memory] [--only functions] [--node <program>]: measures every figure of
 // docs/performance.md. `--store memory` measures only what needs no database, and is the only way if dynoxide is not
 // installed. `--only functions` measures only bundles and cold starts, the latter also on each other Node that `--node`
-// names. Three are not part of the full run: `--only starts` measures starts beside others that take 20 s, `--only polls`
-// simulates polling of many waits, `--only pushes` sends 200 pushes a second for a minute. Sizes of `--only polls`, all
+// names. Four are not part of the full run: `--only starts` measures starts beside others that take 20 s, `--only polls`
+// simulates polling of many waits, `--only pushes` sends 200 pushes a second for a minute, `--only serving` measures the
+// doors of served workflows. Sizes of `--only polls`, all
 // modest by default: `--day 100000` waits over a virtual day, `--steady 1000000` waits for `--minutes 60` virtual
 // minutes, and none by default of `--real 10000` waits of one process on dynoxide, which takes twelve minutes.
 
@@ -18,6 +19,7 @@ import { formatReport, type Report } from './report.js';
 import { openDatabase } from './stores.js';
 import { modestSizes, pollingFigures, type PollingSizes } from './polling/polling-figures.js';
 import { pushFigures } from './measure-pushes.js';
+import { servingFigures } from './measure-serving.js';
 import { patientStartFigures } from './measure-patient-starts.js';
 import { requestsAtOnceFigures } from './measure-requests-at-once.js';
 import { timeFigures } from './time-figures.js';
@@ -34,7 +36,7 @@ const { values } = parseArgs({
   },
 });
 if (values.store !== undefined && values.store !== 'memory') throw new Error('--store takes "memory"');
-const parts = ['functions', 'starts', 'polls', 'pushes'];
+const parts = ['functions', 'starts', 'polls', 'pushes', 'serving'];
 if (values.only !== undefined && !parts.includes(values.only))
   throw new Error(`--only takes one of ${parts.join(', ')}`);
 const sizes = {
@@ -86,6 +88,7 @@ async function measure(): Promise<Report> {
 async function partFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
   if (values.only === 'starts') return patientStartFigures(progress);
   if (values.only === 'pushes') return pushFigures(progress);
+  if (values.only === 'serving') return servingFigures(progress);
   return values.only === 'polls' ? pollingFigures(sizes, progress) : functionFigures(progress);
 }
 

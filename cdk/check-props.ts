@@ -1,5 +1,5 @@
 import { Token } from 'aws-cdk-lib';
-import { checkedPublicUrl, checkedStreamSeconds, envNames } from '../lib/topology/env.js';
+import { checkedPublicUrl, checkedStreamSeconds, checkedStreamsMax, envNames } from '../lib/topology/env.js';
 import { EngineError } from '../lib/base/errors.js';
 import { dueShardsMax, dueShardsMin } from '../lib/base/limits.js';
 import type { OutwaitProps, OutwaitServe } from './props.js';
@@ -45,6 +45,11 @@ function checkServe({ serve, functions, domain }: OutwaitProps): void {
   if (access?.kind !== 'keys' && access?.kind !== 'iam')
     throw invalid('serve.access must say who may call the served workflows: { kind: "keys" } or { kind: "iam" }');
   if (serve.streamSeconds !== undefined) checkedStreamSeconds(String(serve.streamSeconds), 'serve.streamSeconds');
+  const { streamsMax } = serve;
+  if (streamsMax !== undefined) checkedStreamsMax(String(streamsMax), 'serve.streamsMax');
+  const reserved = functions?.serve?.reservedConcurrency;
+  if (streamsMax !== undefined && reserved !== undefined && streamsMax >= reserved)
+    throw invalid('serve.streamsMax must be less than functions.serve.reservedConcurrency: other requests need some');
   if (serve.domain !== undefined && serve.domain.name === domain?.name)
     throw invalid('serve.domain must be another domain than that of the HTTP API, whose paths take up all of it');
 }

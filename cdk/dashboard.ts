@@ -84,7 +84,7 @@ function apiAndTable({ api, table }: DashboardParts): GraphWidget[] {
   ];
 }
 
-function served({ serveApi, functions: { serve } }: DashboardParts): GraphWidget[] {
+function served({ serveApi, table, functions: { serve } }: DashboardParts): GraphWidget[] {
   if (serveApi === undefined || serve === undefined) return [];
   return [
     graph('Calls of served workflows', [
@@ -94,6 +94,7 @@ function served({ serveApi, functions: { serve } }: DashboardParts): GraphWidget
     ]),
     graph('Calls at once, streams included', [
       serve.metric('ConcurrentExecutions', { statistic: 'Maximum', period: minute }),
+      ownMetric(table, 'OpenStreams', 'Maximum', minute),
     ]),
   ];
 }

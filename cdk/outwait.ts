@@ -23,7 +23,7 @@ import { grantRights } from './permissions.js';
 import type { OutwaitProps, OutwaitRollout } from './props.js';
 import { createQueues, type OutwaitQueues } from './queues.js';
 import { createAliases, type OutwaitAliases, rolloutAlarmRules, shiftGradually } from './rollout.js';
-import { createServeApi, openServeApi, type OutwaitServeApi } from './serve-api.js';
+import { createServeApi, openServeApi, type OutwaitServeApi, streamsMaxOf } from './serve-api.js';
 import { createTable } from './table.js';
 
 /**
@@ -164,11 +164,13 @@ export class Outwait extends Construct {
   #serveEnvironment(props: OutwaitProps): Record<string, string> {
     if (props.serve === undefined || props.serve === false) return {};
     const { access, streamSeconds } = props.serve;
+    const streamsMax = streamsMaxOf(props.serve, props.functions?.serve?.reservedConcurrency);
     return {
       ...this.#managementEnvironment(props, access.kind === 'iam'),
       ...defined({
         [envNames.serveUrl]: this.served?.url,
         [envNames.streamSeconds]: streamSeconds === undefined ? undefined : String(streamSeconds),
+        [envNames.streamsMax]: streamsMax === undefined ? undefined : String(streamsMax),
       }),
     };
   }

@@ -39,6 +39,11 @@ export interface OutwaitServe {
   /** Seconds after which a stream ends, to be opened again by the client, 10 to 840. Default: 180. */
   readonly streamSeconds?: number;
   /**
+   * Streams that may be open at once, of all callers together; each occupies an invocation. Beyond it a caller is told to
+   * poll. Default: three quarters of `functions.serve.reservedConcurrency`; without that, 100.
+   */
+  readonly streamsMax?: number;
+  /**
    * Whether to create the role with which API Gateway writes access logs: a setting of the whole account in the region, kept
    * when the stack goes. Set false where the account has one. Default: true.
    */

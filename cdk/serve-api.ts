@@ -16,6 +16,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
+import { streamsMaxMax } from '../lib/base/limits.js';
 import { functions, httpThrottle, serveStage } from '../lib/topology/topology.js';
 import type { OutwaitProps, OutwaitServe } from './props.js';
 
@@ -30,6 +31,14 @@ export interface OutwaitServeApi {
 
 /** Seconds after which a caller may try again whose request the function could not take. */
 const retryAfterSeconds = 5;
+
+/** Returns how many streams may be open: fewer than the invocations that the function has, if these are reserved. */
+export function streamsMaxOf({ streamsMax }: OutwaitServe, reserved: number | undefined): number | undefined {
+  return (
+    streamsMax ??
+    (reserved === undefined ? undefined : Math.max(1, Math.min(streamsMaxMax, Math.floor(reserved * 0.75))))
+  );
+}
 
 /** Creates the bare REST API: its URL is known to the function before anything leads to it. */
 export function createServeApi(scope: Construct, serve: OutwaitServe, props: OutwaitProps): OutwaitServeApi {

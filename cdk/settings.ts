@@ -12,7 +12,7 @@ import type { Construct } from 'constructs';
 import { z } from 'zod';
 import type { FunctionName } from '../lib/topology/topology.js';
 import { EngineError } from '../lib/base/errors.js';
-import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin } from '../lib/base/limits.js';
+import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin, streamsMaxMax } from '../lib/base/limits.js';
 import type { OutwaitProps, OutwaitServe } from './props.js';
 
 const functionNames = ['api', 'turn', 'poll', 'step', 'schedule', 'serve'] as const satisfies readonly FunctionName[];
@@ -84,6 +84,7 @@ const settingsSchema = z.strictObject({
         domain: domainSchema.optional(),
         webAclArn: arnOf('a web ACL', 'wafv2', 'regional/webacl/[A-Za-z0-9/_-]+').optional(),
         streamSeconds: z.int().min(streamSecondsMin).max(streamSecondsMax).optional(),
+        streamsMax: z.int().min(1).max(streamsMaxMax).optional(),
         accountLogRole: z.boolean().optional(),
       }),
     ])

@@ -15,6 +15,7 @@ import { addRedriveCommand } from './cli/commands/redrive.js';
 import { addReplayCommand } from './cli/commands/replay.js';
 import { addRunCommands } from './cli/commands/runs.js';
 import { addServersCommand } from './cli/commands/servers.js';
+import { addServeCommands } from './cli/commands/serve.js';
 import { addTryCommand } from './cli/commands/try.js';
 import { addTypesCommand } from './cli/commands/types.js';
 import { addWatchCommand } from './cli/commands/watch.js';
@@ -37,6 +38,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addRemoteCommands(program);
   addScheduleCommands(program);
   addServersCommand(program);
+  addServeCommands(program);
   addKeyCommands(program);
   addExportCommand(program);
   addReplayCommand(program);

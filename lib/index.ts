@@ -102,6 +102,7 @@ export type {
   ServeLimits,
   SkillConfig,
 } from './workflow/serve.js';
+export type { CallbackRules } from './workflow/callbacks.js';
 export type { Role } from './base/caller.js';
 export type { OverlapPolicy, Schedule, ScheduleConfig, ScheduleOptions } from './workflow/schedule.js';
 

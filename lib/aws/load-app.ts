@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { EngineError, isEngineError } from '../base/errors.js';
 import { validInput } from '../operations/requests/new-head.js';
 import type { App } from '../workflow/app.js';
+import { problemWithCallbacks } from '../workflow/callbacks.js';
 import { problemWithServe } from '../workflow/check-serve.js';
 import { checkSchedules, type Schedule } from '../workflow/schedule.js';
 import { bundle } from '../bundle/bundle.js';
@@ -48,9 +49,11 @@ export async function importApp(configFile: string, file: string): Promise<App> 
     if (isApp(exported)) {
       await checkSchedules(exported.schedules);
       for (const schedule of exported.schedules) await checkInput(schedule);
-      const { serve, workflows } = exported;
+      const { serve, workflows, callbacks } = exported;
       const problem = serve === undefined ? undefined : problemWithServe(serve, workflows);
       if (problem !== undefined) throw new EngineError('CONFIG_INVALID', `serve.${problem}`);
+      const wrong = callbacks === undefined ? undefined : problemWithCallbacks(callbacks);
+      if (wrong !== undefined) throw new EngineError('CONFIG_INVALID', `callbacks.${wrong}`);
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'it threw a value that is not an Error';

@@ -3,13 +3,16 @@ import { type Caller, mayDo } from '../base/caller.js';
 import { defined } from '../base/defined.js';
 import { EngineError, hasCode } from '../base/errors.js';
 import { lazy } from '../base/lazy.js';
+import { streamsMaxDefault } from '../base/limits.js';
 import { callerOf, depsOf, type Arrival, type DoorOptions } from '../http/door.js';
 import { requireLoopback } from '../http/access.js';
 import type { Refusals } from '../http/refusals.js';
 import type { Deps } from '../operations/deps.js';
 import { createPushConfigs } from '../operations/serve/push-configs.js';
+import { createOpenStream } from '../operations/serve/stream-slots.js';
 import { createTasks } from '../operations/serve/tasks.js';
 import { createA2aRoutes } from '../serve/a2a/routes.js';
+import type { OpenStream } from '../serve/open-streams.js';
 import { publicKeys } from '../serve/push-keys.js';
 import type { Serving } from '../topology/env.js';
 import type { ServeConfig } from '../workflow/serve.js';
@@ -61,12 +64,13 @@ const loadRefusals = lazy(() => import('../http/refusals.js'));
 function createRoutes(deps: Deps, options: ServeOptions) {
   if (deps.app.serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
   const serve = atUrl(deps.app.serve, options.serveUrl);
+  const openStream = createOpenStream(deps, options.streamsMax ?? streamsMaxDefault);
   const refusals = lazy(async () => new (await loadRefusals()).Refusals(deps));
   const shared = {
     ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log },
     ...defined({ streamMaxMs: options.streamMaxMs }),
     admit: async (request: Request, arrival: unknown) =>
-      admit(deps, { serve, request, arrival: arrival as Arrival, refusals }, options),
+      admit(deps, { serve, request, arrival: arrival as Arrival, refusals, openStream }, options),
   };
   const routes = createA2aRoutes({
     ...shared,
@@ -107,10 +111,11 @@ interface Knock {
   readonly request: Request;
   readonly arrival: Arrival;
   readonly refusals: () => Promise<Refusals>;
+  readonly openStream: OpenStream;
 }
 
 /** @throws EngineError `UNAUTHORIZED`, `FORBIDDEN` */
-async function admit(deps: Deps, { serve, request, arrival, refusals }: Knock, options: ServeOptions) {
+async function admit(deps: Deps, { serve, request, arrival, refusals, openStream }: Knock, options: ServeOptions) {
   let caller: Caller | undefined;
   try {
     if (options.loopbackOnly === true) requireLoopback(request, options.allowedOrigins);
@@ -120,6 +125,7 @@ async function admit(deps: Deps, { serve, request, arrival, refusals }: Knock, o
     return {
       tasks: createTasks(own, serve),
       pushConfigs: deps.pushSender === undefined ? undefined : createPushConfigs(own),
+      openStream,
     };
   } catch (error) {
     if (hasCode(error, 'UNAUTHORIZED')) deps.metrics?.put('ManagementAuthFailures', 1);

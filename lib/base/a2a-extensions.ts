@@ -14,5 +14,11 @@ export const idempotentSendExtension = `${base}/idempotent-send/v1`;
  */
 export const sequenceExtension = `${base}/sequence/v1`;
 
+/**
+ * A message carries the marks of the tasks that have led to it by calls of one another, in its metadata under this URI:
+ * opaque texts, the oldest first. An agent sends on what it was sent, and its own mark.
+ */
+export const callChainExtension = `${base}/call-chain/v1`;
+
 /** The card has JSON Schemas of what skills take, in the parameters of the extension. */
 export const skillSchemasExtension = `${base}/skill-schemas/v1`;

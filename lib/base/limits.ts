@@ -106,6 +106,10 @@ export const dueShardsMax = 256;
 /** Bounds of the seconds after which a stream to a caller of a served workflow ends, to be opened again. */
 export const streamSecondsMin = 10;
 export const streamSecondsMax = 840;
+/** Open streams to callers, unless configured otherwise: a tenth of the invocations that an account has at first. */
+export const streamsMaxDefault = 100;
+/** Most of them: a look for a free place reads an item for each. */
+export const streamsMaxMax = 2_000;
 
 export const idempotencyKeyMaxBytes = 255;
 

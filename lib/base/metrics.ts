@@ -27,6 +27,8 @@ export type PlainMetricName =
   | 'StaleTasks'
   /** 1 for each management request without the right bearer token. */
   | 'ManagementAuthFailures'
+  /** Streams to callers that are open, at each request for one more. */
+  | 'OpenStreams'
   /** 1 for each commit that was lost to another owner of the run, who had written first. */
   | 'CommitConflicts';
 

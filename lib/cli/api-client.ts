@@ -8,10 +8,13 @@ const requestTimeoutMs = 30_000;
 export class ApiError extends CliError {
   /** HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
+  /** Code of the refusal, if the engine gave one. */
+  readonly code: string | undefined;
 
-  constructor(message: string, status: number | undefined, asJson: object | undefined) {
+  constructor(message: string, status: number | undefined, asJson: object | undefined, code?: string) {
     super(message, exitCodes.failed, asJson);
     this.status = status;
+    this.code = code;
   }
 
   /** Whether a retry may help: the engine may be restarting. */
@@ -61,10 +64,7 @@ export class ApiClient {
       });
       text = await response.text();
     } catch (error) {
-      const problem = isBadPort(error)
-        ? `fetch refuses the port of ${this.#url}; start outwait dev on another one with --port`
-        : `no answer from ${this.#url}; is outwait dev running? (set another URL with --url or OUTWAIT_URL)`;
-      throw this.#error('UNREACHABLE', problem, undefined);
+      throw this.#error('UNREACHABLE', problemWithReach(this.#url, error, 'OUTWAIT_URL'), undefined);
     }
     const answer = fromJson(text);
     if (response.ok && answer !== undefined) return answer;
@@ -87,12 +87,20 @@ export class ApiClient {
   }
 }
 
+/** Returns why `fetch` got no answer from an engine; `variable` is what else sets its URL. */
+export function problemWithReach(url: string, error: unknown, variable: string): string {
+  return isBadPort(error)
+    ? `fetch refuses the port of ${url}; start outwait dev on another one with --port`
+    : `no answer from ${url}; is outwait dev running? (set another URL with --url or ${variable})`;
+}
+
 /** Returns true for a port of another protocol, such as 6000, that `fetch` refuses (Fetch standard, section 2.9). */
 function isBadPort(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port';
 }
 
-function fromJson(text: string): object | undefined {
+/** Returns the object of a JSON text; undefined for anything else. */
+export function fromJson(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;

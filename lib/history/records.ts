@@ -15,6 +15,7 @@ import type {
   RemoteTaskStartLost,
   RunOutcome,
 } from './event.js';
+import type { RunCallback } from './push-config.js';
 import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
@@ -83,6 +84,15 @@ export interface RunHead extends Marker {
   readonly tenant?: string;
   /** Whether the run is counted among the live runs of its tenant, until it or the last run it continues as has ended. */
   readonly counted?: boolean;
+  /** Counters of tasks under way that count the run, until it or the last run it continues as has ended. */
+  readonly counters?: readonly string[];
+  /**
+   * Marks of the tasks that have led to this run by calls of one another, the last one that of its own task. Sent with
+   * its calls.
+   */
+  readonly calls?: readonly string[];
+  /** Where the end of the run is told, also that of the last run it continues as. */
+  readonly callback?: RunCallback;
   /** The task as which the run is served, if it is. */
   readonly task?: TaskOfRun;
   /** Status of the task when the run last rested, for lists. */

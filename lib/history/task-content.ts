@@ -44,8 +44,6 @@ export interface TaskOfRun {
   readonly metadata?: JsonObject;
   /** Generation with which this run begins: what the callers of the runs before it have seen. */
   readonly generation: number;
-  /** How many served tasks have led to this one, each by a call of the one before. */
-  readonly depth?: number;
 }
 
 /** State of a served task. The last four are final: such a task never changes again. */

@@ -67,6 +67,8 @@ export const startBody = z.strictObject({
       .record(name({ maxChars: tagNameMaxChars }), z.string().check(z.maxLength(tagValueMaxChars)))
       .check(z.refine((tags) => Object.keys(tags).length <= tagsMax, `must be at most ${tagsMax} tags`)),
   ),
+  /** Where the end of the run is told. */
+  callback: z.optional(z.strictObject({ url: z.string(), secret: z.string() })),
   /** Requires `key`: starts the run of the key, or finds it, and sends it this signal. */
   signal: z.optional(
     z.strictObject({

@@ -52,6 +52,7 @@ export async function start(deps: Deps, context: Context): Promise<Response> {
       timeoutMs: body.timeout === undefined ? undefined : durationFrom(body.timeout, 'timeout'),
       concurrencyKey: body.concurrencyKey,
       tags: body.tags,
+      callback: body.callback,
       traceparent: knownTraceparent(context.req.header('traceparent')),
     }),
   };

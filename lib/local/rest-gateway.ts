@@ -38,6 +38,8 @@ function streamTo(response: ServerResponse): ResponseStream {
       await Promise.race([once(response, 'drain'), once(response, 'close')]);
     },
     async end() {
+      // A response whose client has left says neither that it has finished nor, again, that it is closed.
+      if (response.destroyed) return;
       await new Promise<void>((resolve) => {
         response.end(resolve);
         response.on('close', resolve);

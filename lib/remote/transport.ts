@@ -24,6 +24,8 @@ export interface StartRequest {
   readonly idempotencyKey: string;
   /** W3C trace context, sent along as a header, and over MCP in `_meta` too. */
   readonly traceparent?: string;
+  /** Marks of the tasks that have led to this call, for agents that limit chains of calls. */
+  readonly calls?: readonly string[];
   /** Whether the server is told that its questions will be answered. Default false. */
   readonly answersQuestions?: boolean;
   /** Deadline for the answer. Default: 30 s from now. */

@@ -1,3 +1,4 @@
+import type { OpenStream } from './open-streams.js';
 import type { PushConfigs } from './push-configs.js';
 import type { Tasks } from './tasks.js';
 
@@ -5,4 +6,6 @@ import type { Tasks } from './tasks.js';
 export interface Admitted {
   readonly tasks: Tasks;
   readonly pushConfigs?: PushConfigs | undefined;
+  /** Default: as many streams may be open as come. */
+  readonly openStream?: OpenStream | undefined;
 }

@@ -1,3 +1,5 @@
+import type { OpenedStream } from './open-streams.js';
+
 /** Calls `fire` after a delay, and returns a function that prevents it. */
 export type Timer = (delayMs: number, fire: () => void) => () => void;
 
@@ -16,6 +18,8 @@ export interface StreamOptions {
   readonly streamMaxMs: number;
   /** Aborted when the stream ends, for whatever reason. */
   readonly stop: AbortController;
+  /** Left when the stream ends. */
+  readonly place?: OpenedStream | undefined;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +39,7 @@ const closing = ': the stream has reached its limit of time; subscribe again\n\n
  * the client leaves, or at its limit of time. `events` must not throw.
  */
 export function sseResponse(events: AsyncIterator<string, undefined>, options: StreamOptions): Response {
-  const { timer, keepAliveMs, streamMaxMs, stop, headers } = options;
+  const { timer, keepAliveMs, streamMaxMs, stop, place, headers } = options;
   const encoder = new TextEncoder();
   const stopped = new Promise<'stopped'>((resolve) => {
     stop.signal.addEventListener('abort', () => {
@@ -48,13 +52,15 @@ export function sseResponse(events: AsyncIterator<string, undefined>, options: S
   let pending: Promise<IteratorResult<string, undefined>> | undefined;
   let calm = (): void => undefined;
   let isOver = false;
-  const finish = (): void => {
+  const finish = async (): Promise<void> => {
     isOver = true;
     withdraw();
     calm();
     stop.abort();
     // Not awaited: it waits for an event under way.
     void events.return?.().catch(() => undefined);
+    // Awaited: a function is frozen once its response has ended.
+    await place?.leave();
   };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -78,7 +84,7 @@ export function sseResponse(events: AsyncIterator<string, undefined>, options: S
         controller.enqueue(encoder.encode(came.value));
       } else {
         if (stop.signal.aborted) controller.enqueue(encoder.encode(closing));
-        finish();
+        await finish();
         controller.close();
       }
     },

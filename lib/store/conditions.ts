@@ -88,6 +88,9 @@ export const lineReaches = (kind: RequestKind, atMs: EpochMs): readonly Conditio
 // Counters of tenants.
 export const fewerLiveThan = (count: number): Condition => absentOrAtMost('live', count - 1);
 
+// Counters of served tasks.
+export const fewerOfTasksThan = (of: 'live' | 'turns', count: number): Condition => absentOrAtMost(of, count - 1);
+
 // Push configs.
 export const notClosed: Condition = absent('closedAtMs');
 export const notRemoved: Condition = absent('removedAtMs');

@@ -7,7 +7,7 @@ import { HeadMarkers } from './parts/head-markers.js';
 import { Heads } from './parts/heads.js';
 import { Inbox } from './parts/inbox.js';
 import { Lanes } from './parts/lanes.js';
-import { LimitedStarts } from './parts/limited-starts.js';
+import type { LimitedStarts } from './parts/limited-starts.js';
 import { Lists } from './parts/lists.js';
 import { Log } from './parts/log.js';
 import { LongSteps } from './parts/long-steps.js';
@@ -23,6 +23,8 @@ import { Starts } from './parts/starts.js';
 import { Tokens } from './parts/tokens.js';
 import { UnwantedTasks } from './parts/unwanted-tasks.js';
 import { WorkerStarts } from './parts/worker-starts.js';
+import { streamsPartition } from './items/keys.js';
+import type { Slots } from './parts/slots.js';
 import { ShardedTable } from './sharded-table.js';
 import type { Table } from './table.js';
 
@@ -30,6 +32,7 @@ export { contextDigest } from './items/indexes.js';
 export type { TaskRow } from './items/head.js';
 export type { RestingTask } from './parts/head-markers.js';
 export type { ListPage } from './parts/lists.js';
+export type { Cap } from './parts/tenant-counts.js';
 export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
 export type { SettleGuard, Settling } from './parts/tokens.js';
 
@@ -51,10 +54,12 @@ export class RunStore {
   readonly callers: () => Promise<CallerParts>;
   /** Writes of callers to served tasks; loaded at the first call. */
   readonly servedTasks: () => Promise<ServedTasks>;
+  /** Slots of streams to callers of served tasks; loaded at the first call. */
+  readonly streamSlots: () => Promise<Slots>;
   /** Where news of served tasks are pushed; loaded at the first call. */
   readonly pushConfigs: () => Promise<PushConfigItems>;
-  /** Starts of workflows that limit them. */
-  readonly limitedStarts: LimitedStarts;
+  /** Starts of workflows that limit them; loaded at the first call. */
+  readonly limitedStarts: () => Promise<LimitedStarts>;
   /** Runs that wait for one another. */
   readonly lanes: Lanes;
   /** Commits of runs. */
@@ -96,8 +101,9 @@ export class RunStore {
     this.names = new Names(sharded);
     this.callers = lazy(async () => new (await import('./parts/caller-parts.js')).CallerParts(table));
     this.servedTasks = lazy(async () => new (await import('./parts/served-tasks.js')).ServedTasks(sharded));
+    this.streamSlots = lazy(async () => new (await import('./parts/slots.js')).Slots(table, streamsPartition));
     this.pushConfigs = lazy(async () => new (await import('./parts/push-configs.js')).PushConfigItems(sharded));
-    this.limitedStarts = new LimitedStarts(sharded);
+    this.limitedStarts = lazy(async () => new (await import('./parts/limited-starts.js')).LimitedStarts(sharded));
     this.lanes = new Lanes(sharded);
     this.log = new Log(sharded);
     this.inbox = new Inbox(sharded);

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { EpochMs } from '../base/time.js';
-import { webhookHeaders } from '../remote/people/sign-webhook.js';
+import { webhookHeaders } from '../remote/http/sign-webhook.js';
 import type { SecretScheme } from '../workflow/hook-auth.js';
 
 /** A request of a sender, as it comes. */

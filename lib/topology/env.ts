@@ -1,7 +1,7 @@
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { hostReach } from '../base/host-reach.js';
-import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin } from '../base/limits.js';
+import { dueShardsMax, dueShardsMin, streamSecondsMax, streamSecondsMin, streamsMaxMax } from '../base/limits.js';
 
 /** Shortest management token: only its length protects it from guessing, and its holder may do everything. */
 export const managementTokenMinChars = 24;
@@ -49,6 +49,8 @@ export const envNames = {
   serveUrl: 'OUTWAIT_SERVE_URL',
   /** Seconds after which a stream to a caller of a served workflow ends, to be opened again; default 180. */
   streamSeconds: 'OUTWAIT_STREAM_SECONDS',
+  /** Open streams to callers of served workflows, of all processes together, 1 to 2,000; default 100. */
+  streamsMax: 'OUTWAIT_STREAMS_MAX',
   /** Name or ARN of the EventBridge bus that receives lifecycle events. Without it none are published. */
   eventBus: 'OUTWAIT_EVENT_BUS',
   /** Partitions of the due index over which markers are spread, 16 (the default) to 256; may be changed at any time. */
@@ -209,6 +211,8 @@ export interface Serving {
   readonly serveUrl?: string;
   /** Time after which a stream ends, to be opened again. Default 3 minutes. */
   readonly streamMaxMs?: number;
+  /** Streams that may be open at once. Default 100. */
+  readonly streamsMax?: number;
 }
 
 /**
@@ -218,9 +222,11 @@ export interface Serving {
 export function readServing(variables: Variables): Serving {
   const url = optional(variables, envNames.serveUrl);
   const seconds = optional(variables, envNames.streamSeconds);
+  const streams = optional(variables, envNames.streamsMax);
   return defined({
     serveUrl: url === undefined ? undefined : checkedPublicUrl(url, envNames.serveUrl),
     streamMaxMs: seconds === undefined ? undefined : 1_000 * checkedStreamSeconds(seconds, envNames.streamSeconds),
+    streamsMax: streams === undefined ? undefined : checkedStreamsMax(streams, envNames.streamsMax),
   });
 }
 
@@ -229,12 +235,22 @@ export function readServing(variables: Variables): Serving {
  * @throws EngineError `CONFIG_INVALID` if a stream of that length would not fit into an invocation
  */
 export function checkedStreamSeconds(text: string, subject: string): number {
-  const seconds = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds >= streamSecondsMin && seconds <= streamSecondsMax) return seconds;
-  throw new EngineError(
-    'CONFIG_INVALID',
-    `${subject} must be a whole number from ${streamSecondsMin} to ${streamSecondsMax}`,
-  );
+  return wholeNumber(text, subject, { min: streamSecondsMin, max: streamSecondsMax });
+}
+
+/** Returns the number of streams. `subject` begins the message. @throws EngineError `CONFIG_INVALID` */
+export function checkedStreamsMax(text: string, subject: string): number {
+  return wholeNumber(text, subject, { min: 1, max: streamsMaxMax });
+}
+
+function wholeNumber(
+  text: string,
+  subject: string,
+  { min, max }: { readonly min: number; readonly max: number },
+): number {
+  const number = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw new EngineError('CONFIG_INVALID', `${subject} must be a whole number from ${min} to ${max}`);
 }
 
 function idsIn(list: string): readonly string[] {

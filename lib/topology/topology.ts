@@ -130,6 +130,7 @@ export const metrics = {
     NewlyBlockedRuns: 'Count',
     HandlerFailures: 'Count',
     CommitConflicts: 'Count',
+    OpenStreams: 'Count',
     Polls: 'Count',
     ProtocolViolations: 'Count',
     PushesReceived: 'Count',

@@ -1,3 +1,4 @@
+import { areHosts, type CallbackRules, mustBeHosts } from './callbacks.js';
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
 import { isJsonObject, type JsonObject } from '../base/json.js';
@@ -151,6 +152,8 @@ export interface AppConfig<
   readonly access?: AccessConfig;
   /** Which workflows others may call, as skills of an A2A agent. Default: none. */
   readonly serve?: ServeConfig;
+  /** Where the ends of runs may be told. Default: at every public address, over https. */
+  readonly callbacks?: CallbackRules;
 }
 
 /** A checked configuration: the workflows of a deployment, and the remote servers that they may call. */
@@ -166,6 +169,7 @@ export interface App {
   readonly tracing?: Tracing;
   readonly access?: AccessConfig;
   readonly serve?: ServeConfig;
+  readonly callbacks?: CallbackRules;
 }
 
 /**
@@ -212,7 +216,7 @@ export function defineApp<
   const { access } = config;
   const problem = access === undefined ? undefined : problemWithAccess(access);
   if (problem !== undefined) throw invalid(`access: ${problem}`);
-  const { serve } = config;
+  const { serve, callbacks } = config;
   const serveProblem = serve === undefined ? undefined : problemWithServedNames(serve, workflows);
   if (serveProblem !== undefined) throw invalid(`serve ${serveProblem}`);
   return {
@@ -221,7 +225,7 @@ export function defineApp<
     servers,
     schedules: toSchedules(config.schedules ?? [], workflows),
     hooks: toHooks(config.hooks ?? {}, workflows),
-    ...defined({ people: toPeople(config.people), tracing, access, serve }),
+    ...defined({ people: toPeople(config.people), tracing, access, serve, callbacks }),
   };
 }
 
@@ -281,9 +285,6 @@ function checkUrl(field: string, value: string): void {
   if (url.username !== '' || url.password !== '') throw invalid(`${field} must not contain user info; use auth`);
 }
 
-// A host as in a URL, without scheme, path and user info.
-const urlHost = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?$/;
-
 function checkProtocol(field: string, server: ServerConfig): void {
   switch (server.protocol) {
     case 'mcp':
@@ -309,8 +310,7 @@ function checkAgent(field: string, config: A2aAgentConfig): void {
   if (url !== undefined) checkUrl(`${field}.url`, url);
   else if (typeof card === 'string') checkUrl(`${field}.card`, card);
   else if (!isJsonObject(card)) throw invalid(`${field}.card must be a URL or an agent card`);
-  if (!isList(allowedHosts) || !allowedHosts.every((host) => typeof host === 'string' && urlHost.test(host)))
-    throw invalid(`${field}.allowedHosts must be a list of hosts in lower case, such as "api.example.com:8443"`);
+  if (!areHosts(allowedHosts)) throw invalid(`${field}.allowedHosts ${mustBeHosts}`);
   if (
     !isList(extensions) ||
     extensions.length > extensionsMax ||

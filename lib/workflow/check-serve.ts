@@ -1,7 +1,7 @@
 import { isJsonObject } from '../base/json.js';
 import { isList } from '../base/list.js';
 import type { AnyWorkflow } from './context.js';
-import type { AgentConfig, ServeConfig, SkillConfig } from './serve.js';
+import { type AgentConfig, depthMax, type ServeConfig, type SkillConfig } from './serve.js';
 import { jsonSchemaOf, skillSchemaOf } from './skill-schema.js';
 
 const urlOf = (value: unknown): string | undefined =>
@@ -22,6 +22,8 @@ export const runTools: ReadonlySet<string> = new Set([
 ]);
 
 type Check = (value: unknown) => string | undefined;
+const count: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) > 0 ? undefined : 'must be a whole number from 1';
 const agentFields: Readonly<Record<string, Check>> = {
   name: textOf,
   description: textOf,
@@ -48,10 +50,13 @@ const skillFields: Readonly<Record<string, Check>> = {
     isJsonObject(value)
       ? fields(value, { readOnly: flag, destructive: flag, idempotent: flag, openWorld: flag }, '')
       : 'must be an object',
+  maxLive: count,
 };
-const count: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) > 0 ? undefined : 'must be a whole number from 1';
-const limitFields = { maxLive: count, perMinute: count, turnsPerContext: count, depth: count };
+const depth: Check = (value) =>
+  count(value) === undefined && (value as number) <= depthMax
+    ? undefined
+    : `must be a whole number from 1 to ${depthMax}`;
+const limitFields = { maxLive: count, perMinute: count, turnsPerContext: count, depth };
 
 /** Checks a list of objects, each with a text of its own in `field`. */
 function namedList(field: string): Check {

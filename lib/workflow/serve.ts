@@ -12,7 +12,7 @@ export interface ServeConfig {
    * `{ messageId, parts, metadata, contextId }`. Default: none; such messages are refused.
    */
   readonly onMessage?: string;
-  /** Most that one caller may do. */
+  /** Most that one caller may do. Default: only chains of calls are limited, which costs nothing. */
   readonly limits?: ServeLimits;
 }
 
@@ -66,6 +66,8 @@ export interface SkillConfig {
    * `onMessage`, `parallel` for others.
    */
   readonly context?: 'queue' | 'parallel';
+  /** Tasks of the skill under way, of all callers together. Default: no limit. */
+  readonly maxLive?: number;
   /** Whether the skill is in the public card, or only in the extended one, for callers. Default `public`. */
   readonly listed?: 'public' | 'callers';
   /**
@@ -93,17 +95,20 @@ export interface ToolHints {
   readonly openWorld?: boolean;
 }
 
-/** Most that one caller of served workflows may do. What is missing has its default; `maxLive` has none, and costs nothing. */
+/** Most that one caller of served workflows may do; what goes beyond is refused before anything is written. */
 export interface ServeLimits {
-  /** Tasks under way. Default: no limit. */
+  /** Tasks under way. Default: no limit. A tenant has `liveRuns` of `access.limits`, a skill its own `maxLive`. */
   readonly maxLive?: number;
-  /** Messages in a minute. Default 60. */
+  /** Messages in a minute of the clock. Default 60. */
   readonly perMinute?: number;
   /** Tasks of one context. Default 100. */
   readonly turnsPerContext?: number;
-  /** Agents in a chain of calls. Default 5. */
+  /** Agents in a chain of calls, this one among them: at most 20. Default 5, also without `limits`. */
   readonly depth?: number;
 }
+
+/** Longest chain of calls. */
+export const depthMax = 20;
 
 /** Returns what is wrong with the names in what is served, if anything; `problemWithServe` checks the rest. */
 export function problemWithServedNames(

@@ -113,7 +113,7 @@ describe('throttled starts (EN-31)', () => {
       [10, 5],
     ]);
     // The key of versions that knew no tenants.
-    const stored = await kit.deps.store.limitedStarts.readThrottle(kit.deps.digest('note\nada'));
+    const stored = await (await kit.deps.store.limitedStarts()).readThrottle(kit.deps.digest('note\nada'));
     expect(stored).toMatchObject({ generation: 2 });
   });
 
@@ -186,7 +186,7 @@ describe('debounced starts (EN-31)', () => {
 
   it('reach the run that is about to begin, or start another one', async () => {
     const { kit, notes, start } = newApp({ debounce });
-    const { limitedStarts } = kit.deps.store;
+    const limitedStarts = await kit.deps.store.limitedStarts();
     const close = limitedStarts.closeDebounce.bind(limitedStarts);
     // A start comes after a turn has read the run, and before it closes it.
     limitedStarts.closeDebounce = async (...closed) => {
@@ -201,7 +201,7 @@ describe('debounced starts (EN-31)', () => {
 
   it('start another run if the waiting one begins meanwhile', async () => {
     const { kit, notes, start } = newApp({ debounce });
-    const { limitedStarts } = kit.deps.store;
+    const limitedStarts = await kit.deps.store.limitedStarts();
     const replace = limitedStarts.replaceInput.bind(limitedStarts);
     limitedStarts.replaceInput = async (...later) => {
       limitedStarts.replaceInput = replace;

@@ -2,6 +2,7 @@ import { loadAnswerContent } from '../../lib/operations/requests/answer-question
 import { loadLimitedStart } from '../../lib/operations/requests/start-run.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { loadTaskHint } from '../../lib/operations/turn/end-run.js';
+import { loadSendParts } from '../../lib/operations/serve/tasks.js';
 import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
@@ -42,6 +43,8 @@ await Promise.all([
   loadGeneration(),
   loadTaskHint(),
   loadRareParts(),
+  loadSendParts(),
+  new RunStore(new MemoryTable()).limitedStarts(),
 ]);
 
 export interface MortalEngineOptions {

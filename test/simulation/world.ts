@@ -21,7 +21,7 @@ import type { Deps } from '../../lib/operations/deps.js';
 import { scheduleHandler } from '../../lib/aws/schedule-handler.js';
 import { drainMicrotasks } from '../../lib/process/drain.js';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
-import { handleWork } from '../../lib/operations/sweep/handle-work.js';
+import { handleWork, loadDelivery } from '../../lib/operations/sweep/handle-work.js';
 import { requestControl } from '../../lib/operations/requests/control-run.js';
 import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { signalRun } from '../../lib/operations/requests/signal-run.js';
@@ -31,9 +31,11 @@ import { loadAnswerContent } from '../../lib/operations/requests/answer-question
 import { loadTenantLimits } from '../../lib/operations/requests/tenant-admission.js';
 import { runTurn } from '../../lib/operations/turn/run-turn.js';
 import { loadTaskHint } from '../../lib/operations/turn/end-run.js';
+import { loadRaiseOwed } from '../../lib/operations/turn/owe-pushes.js';
 import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
+import { loadPushConfigs } from '../../lib/operations/serve/tasks.js';
 import { loadTellPeople } from '../../lib/operations/people/load-tell-people.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
 import { wakeRun } from '../../lib/operations/wake.js';
@@ -64,6 +66,7 @@ import type { A2aAgentConfig, App } from '../../lib/workflow/app.js';
 import { defineApp, mcpServer } from '../../lib/workflow/app.js';
 import { snsTopic } from '../../lib/workflow/people.js';
 import type { Delivery, Messenger } from '../../lib/remote/messenger.js';
+import { pushTimeoutMs, type Push, type PushAnswer, type PushSender } from '../../lib/remote/push-sender.js';
 import type { ScheduleConfig } from '../../lib/workflow/schedule.js';
 import type { HookConfig } from '../../lib/workflow/hook.js';
 import type { StepContext } from '../../lib/workflow/step-options.js';
@@ -74,6 +77,9 @@ import { heardMetrics } from '../support/outputs/heard.js';
 // Loads lazy modules first: loading takes real time, which no process of the world must wait for.
 await Promise.all([
   loadAnswerContent(),
+  loadDelivery(),
+  loadRaiseOwed(),
+  loadPushConfigs(),
   loadLimitedStart(),
   loadLostStart(),
   loadNextRun(),
@@ -84,6 +90,9 @@ await Promise.all([
   loadTellPeople(),
   loadTenantLimits(),
   new RunStore(new MemoryTable()).servers.limits(),
+  new RunStore(new MemoryTable()).limitedStarts(),
+  new RunStore(new MemoryTable()).servedTasks(),
+  new RunStore(new MemoryTable()).pushConfigs(),
 ]);
 
 const S = 1000;
@@ -124,10 +133,10 @@ export interface Freeze {
 
 interface Operation<Value> {
   readonly tag: string;
-  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel' | 'notice';
+  readonly kind: 'read' | 'write' | 'send' | 'publish' | 'remote' | 'remoteStart' | 'remoteCancel' | 'notice' | 'push';
   readonly apply: (deviation: Deviation) => Value | Promise<Value>;
   /** Time that the caller waits for the answer after the operation took effect. */
-  readonly answerMs?: number;
+  readonly answerMs?: number | (() => number);
 }
 
 /** An invocation; an operation of a dead one never returns. */
@@ -271,8 +280,13 @@ export interface WorldOptions {
    * permits from one process to the next, until one of its processes dies. Default: an MCP server without limits.
    */
   readonly agent?: A2aAgentConfig;
+  /** Receives the news of served tasks. Default: nobody may be pushed to. */
+  readonly receiver?: Receiver;
   readonly observer?: Observer;
 }
+
+/** Returns what the receiver of a push answers, and after how long. */
+export type Receiver = (push: Push, process: Process) => { readonly answer: PushAnswer; readonly takesMs: number };
 
 /** Receives what happens to the processes. */
 export interface Observer {
@@ -353,6 +367,10 @@ export class World {
   #frozen: { readonly isOver: () => boolean; readonly goOn: () => void }[] = [];
   #isSweeping = false;
   #isSpinning = false;
+  /** Processes that sign a push, which takes real time: the world stands still meanwhile. */
+  readonly #signing = new Set<Process>();
+  /** Parts of the engine that are being loaded, which takes real time too. */
+  #loading = 0;
   /** The warm runs of each instance. */
   readonly #warmRuns: WarmRuns[];
   /** The guard of the remote server in each instance, if it has limits. */
@@ -438,7 +456,8 @@ export class World {
       if (next === undefined || next.atMs > start + this.#options.endS * S) return;
       this.nowMs = next.atMs;
       next.run();
-      await new Promise((resolve) => setImmediate(resolve));
+      do await new Promise((resolve) => setImmediate(resolve));
+      while (this.#signing.size > 0 || this.#loading > 0);
       this.#thaw();
       if (this.#isSpinning || done()) return;
     }
@@ -516,11 +535,13 @@ export class World {
     observer?.onSpawned?.(process);
     body(this.#deps(process)).then(
       () => {
+        this.#signing.delete(process);
         if (!process.dead) onDone();
         this.#processes.delete(process);
         if (!process.dead) observer?.onDone?.(process);
       },
       (error: unknown) => {
+        this.#signing.delete(process);
         if (!process.dead) observer?.onFailed?.(process, error);
         if (!process.dead) this.#note(`${process.name} failed: ${error instanceof Error ? error.message : 'unknown'}`);
         this.#processes.delete(process);
@@ -590,7 +611,8 @@ export class World {
           if (process.dead) return;
           if (operation.kind !== 'read') this.#note(`${process.name} ${operation.tag}`);
           const value = operation.apply(deviation);
-          this.at(this.nowMs + (operation.answerMs ?? 0), () => {
+          const { answerMs = 0 } = operation;
+          this.at(this.nowMs + (typeof answerMs === 'number' ? answerMs : answerMs()), () => {
             if (!process.dead) resolve(value);
           });
         });
@@ -714,14 +736,17 @@ export class World {
         },
       }),
       ...(warmRuns === undefined ? {} : { warmRuns }),
-      store: new RunStore(new SealedTable(this.#tableOf(process)), {
-        dueShards: options.dueShardsOf?.(process.name, this.seconds) ?? dueShardsMin,
-      }),
+      store: this.#loadingInTime(
+        new RunStore(new SealedTable(this.#tableOf(process)), {
+          dueShards: options.dueShardsOf?.(process.name, this.seconds) ?? dueShardsMin,
+        }),
+      ),
       queues: this.#queuesOf(process),
       transports: { get: () => this.#transportOf(process) },
       messenger: this.#messengerOf(process),
+      ...(options.receiver === undefined ? {} : { pushSender: this.#pushSenderOf(process, options.receiver) }),
       ...(options.bus === true ? { bus: this.#busOf(process) } : {}),
-      tokens: this.tokens,
+      tokens: options.receiver === undefined ? this.tokens : this.#tokensOf(process),
       clock: { nowMs: () => this.nowMs + process.skewMs },
       random: {
         fraction: () => this.#ids(),
@@ -758,6 +783,23 @@ export class World {
       log: options.seed < 0 ? console : this.#logOf(process),
     };
     return { ...deps, transports: this.#protected(process, deps) };
+  }
+
+  /** Lets no time pass while a process loads a part of its store. */
+  #loadingInTime(store: RunStore): RunStore {
+    const held =
+      <Part>(load: () => Promise<Part>): (() => Promise<Part>) =>
+      async () => {
+        this.#loading++;
+        try {
+          return await load();
+        } finally {
+          this.#loading--;
+        }
+      };
+    const { callers, servedTasks, pushConfigs } = store;
+    const late = { callers: held(callers), servedTasks: held(servedTasks), pushConfigs: held(pushConfigs) };
+    return Object.assign(store, late);
   }
 
   /** Returns the transports behind a guard of the process, or of its instance if the remote server has limits. */
@@ -982,8 +1024,7 @@ export class World {
   #deliverWork(message: WorkMessage, delayMs: number): void {
     const epoch = this.#epoch;
     this.at(this.nowMs + Math.ceil(delayMs / S) * S, () => {
-      if (epoch === this.#epoch)
-        this.#spawn(message.kind === 'poll' ? 'poll' : 'wake', (deps) => handleWork(deps, message));
+      if (epoch === this.#epoch) this.#spawn(message.kind, (deps) => handleWork(deps, message));
     });
   }
 
@@ -1108,6 +1149,42 @@ export class World {
           },
         }),
     };
+  }
+
+  // ----- the receivers of pushes -----
+
+  #pushSenderOf(process: Process, receiver: Receiver): PushSender {
+    return {
+      allows: async () => true,
+      send: (push) => {
+        this.#signing.delete(process);
+        let takesMs = 50;
+        return this.#operate<PushAnswer>(process, {
+          tag: `push ${push.url}`,
+          kind: 'push',
+          answerMs: () => Math.min(takesMs, pushTimeoutMs),
+          apply: (deviation) => {
+            if (deviation === 'refused') return { kind: 'failed' };
+            const received = receiver(push, process);
+            ({ takesMs } = received);
+            return deviation === 'noReply' || takesMs > pushTimeoutMs ? { kind: 'failed' } : received.answer;
+          },
+        });
+      },
+    };
+  }
+
+  /** Returns token keys that tell when a process begins to sign a push. */
+  #tokensOf(process: Process): TokenKeys {
+    const signing = this.#signing;
+    return new Proxy(this.tokens, {
+      get: (keys, name) => {
+        const value: unknown = Reflect.get(keys, name, keys);
+        if (typeof value !== 'function') return value;
+        if (name === 'signingSeeds' && !process.dead) signing.add(process);
+        return value.bind(keys) as unknown;
+      },
+    });
   }
 
   // ----- the remote server -----
@@ -1511,6 +1588,9 @@ function alternativesOf(operation: Operation<unknown>, process: Process): readon
       return ['crash', 'crashAfter', 'freeze3', 'freeze100', 'lostAck', 'lateApply', 'throttle', 'partlyTaken'];
     case 'remote':
       return ['crash', 'freeze3', 'freeze100', 'freeze1000', ...(inTurn ? (['crashAndMessageLost'] as const) : [])];
+    // A frozen sender may be late by the time between its look at the clock and its request, which nothing can prevent.
+    case 'push':
+      return ['crash', 'crashAfter', 'freeze3', 'refused', 'noReply'];
     case 'notice':
       return ['crash', 'crashAfter', 'freeze3', 'freeze100', 'refused', 'noReply'];
     case 'remoteCancel':

@@ -16,7 +16,7 @@ import {
   textArgument,
   waitIdArgument,
 } from '../arguments.js';
-import { exitCodes } from '../cli-error.js';
+import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { formatOutcome } from '../format.js';
 import { getWhenThere } from '../next-run.js';
@@ -27,6 +27,9 @@ import { value } from '../table.js';
 const waitIntervalMs = 300;
 /** Longest time without an answer, for example while the engine restarts. */
 const unreachableMaxMs = 60_000;
+
+/** Variable with the secret of `--callback`: other users of the machine see the arguments of a command. */
+const callbackSecretName = 'OUTWAIT_CALLBACK_SECRET';
 
 /** Adds the commands that start runs and send requests to them. */
 export function addRunCommands(program: Command): void {
@@ -61,6 +64,7 @@ function addStartCommand(program: Command): void {
     .option('--tag <name=value>', 'tag for lists; may be repeated', tagsArgument)
     .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
     .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
+    .option('--callback <url>', `URL that is told of the end of the run, signed with ${callbackSecretName}`)
     .option(
       '--wait',
       'wait until the run ends, including runs that it continues as; the exit code is 1 unless it completes',
@@ -126,6 +130,7 @@ interface StartFlags extends CommonFlags {
   readonly tag?: Readonly<Record<string, string>>;
   readonly delay?: Duration;
   readonly timeout?: Duration;
+  readonly callback?: string;
   readonly wait?: boolean;
 }
 
@@ -135,7 +140,19 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
   const started = await client.post<{ readonly runId: string; readonly deduplicated?: boolean }>(
     '/runs',
     // JSON omits undefined properties.
-    { workflow, input, key, id, whenRunning, whenEnded, concurrencyKey, tags, delay, timeout },
+    {
+      workflow,
+      input,
+      key,
+      id,
+      whenRunning,
+      whenEnded,
+      concurrencyKey,
+      tags,
+      delay,
+      timeout,
+      callback: callbackOf(flags),
+    },
   );
   if (flags.wait !== true) {
     print(flags, started, () => started.runId);
@@ -152,6 +169,15 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
     return isOther ? `continued as ${run.runId}\n${end}` : end;
   });
   if (run.status !== 'completed') process.exitCode = exitCodes.failed;
+}
+
+/** @throws CliError unless the secret of the callback is in the environment */
+function callbackOf({ callback: url }: StartFlags): { readonly url: string; readonly secret: string } | undefined {
+  if (url === undefined) return undefined;
+  const secret = process.env[callbackSecretName] ?? '';
+  if (secret === '')
+    throw new CliError(`--callback needs ${callbackSecretName} in the environment: whsec_ and base64`, exitCodes.usage);
+  return { url, secret };
 }
 
 /** Waits for the end of a run, or of the last run that it continues as, and returns it. */

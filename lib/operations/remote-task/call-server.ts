@@ -52,6 +52,7 @@ async function call({ deps, start, number, target, token }: StartAttempt): Promi
       ...continuationOf(wait, token),
       ...defined({
         untilMs: start.callUntilMs,
+        calls: start.calls,
         push: pushRegistrationOf(deps, command.server, { runId, waitId: wait.waitId }),
         traceparent: sentTraceparent(deps, start, about.start(wait.waitId, number)),
       }),

@@ -26,6 +26,7 @@ export interface LostStart {
    * Otherwise the server is asked.
    */
   readonly mayRepeat: boolean;
+  readonly calls: readonly string[] | undefined;
 }
 
 export type TokenWithHandle = TokenRecord & { readonly handle: RemoteTaskHandle };
@@ -46,7 +47,7 @@ export async function lostStartOf(
   if (command === undefined) return 'unknown';
   const { request } = command;
   if (request.kind === 'attach') return 'none';
-  return { transport, command, request, mayRepeat: dedupes };
+  return { transport, command, request, mayRepeat: dedupes, calls: records.head.calls };
 }
 
 /**
@@ -58,13 +59,13 @@ export async function lostStartOf(
 export async function findLostStart(
   deps: Deps,
   token: TokenRecord,
-  { transport, command, request, mayRepeat }: LostStart,
+  { transport, command, request, mayRepeat, calls }: LostStart,
   { persist, untilMs }: { readonly persist: Persist; readonly untilMs?: EpochMs },
 ): Promise<TokenWithHandle | 'none' | 'not found' | 'unknown'> {
   const { runId, waitId, server } = token;
   // The same request as before, so that the server recognises it.
   const push = server === undefined ? undefined : pushRegistrationOf(deps, server, { runId, waitId });
-  const asked = { request, idempotencyKey: callKeyOf(deps, runId, command), ...defined({ push }) };
+  const asked = { request, idempotencyKey: callKeyOf(deps, runId, command), ...defined({ push, calls }) };
   const patience = untilMs === undefined ? {} : { untilMs };
   const handle = mayRepeat
     ? startedBy(await transport.start({ ...asked, ...patience }))

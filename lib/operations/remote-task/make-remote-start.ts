@@ -116,6 +116,7 @@ async function makeAttempt(
     ...{ runId, wait, command, limits, callUntilMs, turnId: writerId, called: new Set() },
     runEndsAtMs: head.deadlineAtMs,
     traceparent: carriedBy(deps.digest, head),
+    calls: head.calls,
     persist: persistWithin(deps, limits),
   };
   const leave: Leave = (result, by) => leaveToTurn({ deps, start, head }, result, by);

@@ -16,6 +16,8 @@ export interface RemoteStart {
   readonly runId: RunId;
   /** Trace context of the run, unless its trace is a function of its id. */
   readonly traceparent?: string | undefined;
+  /** Marks of the tasks that have led to the run by calls, its own last. */
+  readonly calls?: readonly string[] | undefined;
   readonly wait: OpenRemoteTask;
   readonly command: StartRemoteTask;
   /** Id of this turn, so that its own put is recognised after a lost acknowledgement. */

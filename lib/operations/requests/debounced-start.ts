@@ -48,7 +48,7 @@ export async function startDebounced(
 
 /** Returns the answer to a start whose key is known. @throws EngineError `KEY_REUSED` */
 async function knownStart(deps: Deps, { keyedRunId, sentDigest }: KeyedStart): Promise<StartedRun | undefined> {
-  const known = await deps.store.limitedStarts.readKnown(keyedRunId);
+  const known = await (await deps.store.limitedStarts()).readKnown(keyedRunId);
   if (known !== undefined) return sameStart(known, sentDigest);
   // The start may have come before the workflow was debounced.
   const head = await deps.store.heads.read(keyedRunId);
@@ -74,7 +74,7 @@ async function tryOnce(deps: Deps, { start, key, debounce, known }: Attempt): Pr
     JSON.stringify([workflow, key ?? null, lane?.key ?? null, ...(tenant === undefined ? [] : [tenant])]),
   );
   const pointer =
-    key === undefined ? undefined : await deps.store.limitedStarts.readPointer({ kind: 'debounce', digest });
+    key === undefined ? undefined : await (await deps.store.limitedStarts()).readPointer({ kind: 'debounce', digest });
   const waiting = pointer === undefined ? undefined : await deps.store.heads.read(pointer.runId);
   if (waiting?.debounce !== undefined && waiting.status === 'running') {
     const { untilMs } = waiting.debounce;
@@ -88,7 +88,7 @@ async function tryOnce(deps: Deps, { start, key, debounce, known }: Attempt): Pr
         deadlineAtMs: deadlineAtMs === undefined ? undefined : deadlineAtMs + startAtMs - beforeMs,
       }),
     };
-    const isReplaced = await deps.store.limitedStarts.replaceInput(waiting, later, known);
+    const isReplaced = await (await deps.store.limitedStarts()).replaceInput(waiting, later, known);
     return isReplaced ? { runId: waiting.runId, deduplicated: false, debounced: true } : undefined;
   }
   const untilMs = nowMs + Math.max(waitMs, maxWaitMs(debounce));

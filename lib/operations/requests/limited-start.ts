@@ -9,6 +9,7 @@ import type { Deps } from '../deps.js';
 import { digestOfName } from '../digest-of-name.js';
 import { lastUnderWay, laneOf } from '../lane.js';
 import { limitKeyOf } from './limit-key.js';
+import { refuseCap } from './tenant-admission.js';
 
 /** Attempts against other starts with the same key at the same time; after that many, they win. */
 export const startTries = 100;
@@ -57,15 +58,14 @@ export async function putLimited(
     const place = head.lane === undefined ? undefined : await placeInLane(deps, head, concurrency?.whenBusy);
     const slot = throttle === undefined ? undefined : await placeInThrottle(deps, head, throttle);
     const placed = { ...head, ...defined({ lane: place?.lane }) };
-    return await deps.store.limitedStarts.createRun(
-      slot === undefined ? placed : startingAt(placed, slot.startAtMs),
-      deps.random.hex(16),
-      {
-        ...more,
-        pointers: [...(more.pointers ?? []), ...(place === undefined ? [] : [place.pointer])],
-        throttle: slot?.throttle,
-      },
-    );
+    const put = await (
+      await deps.store.limitedStarts()
+    ).createRun(slot === undefined ? placed : startingAt(placed, slot.startAtMs), deps.random.hex(16), {
+      ...more,
+      pointers: [...(more.pointers ?? []), ...(place === undefined ? [] : [place.pointer])],
+      throttle: slot?.throttle,
+    });
+    return typeof put === 'object' && 'counter' in put ? await refuseCap(put) : put;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     // The same start may have been accepted before, under the same key.
@@ -85,7 +85,7 @@ async function placeInLane(
 ): Promise<{ readonly lane: LanePlace; readonly pointer: PointerAsRead }> {
   const concurrencyKey = lane?.key ?? '';
   const key = { kind: 'lane', digest: laneOf(deps, workflow, concurrencyKey, tenant) } as const;
-  const pointer = await deps.store.limitedStarts.readPointer(key);
+  const pointer = await (await deps.store.limitedStarts()).readPointer(key);
   const last = pointer === undefined ? undefined : await lastUnderWay(deps, pointer.runId);
   if (last !== undefined && whenBusy === 'refuse')
     throw new Refused('CONCURRENCY_KEY_BUSY', `run ${last.runId} with this concurrency key is under way`, {
@@ -110,7 +110,7 @@ async function placeInThrottle(
   const given = keyOf === undefined ? '' : limitKeyOf(keyOf, input, 'the key of a throttle');
   if (given === undefined) return undefined;
   const key = digestOfName(deps, { workflow, tenant }, given);
-  const { startsAtMs, generation } = await deps.store.limitedStarts.readThrottle(key);
+  const { startsAtMs, generation } = await (await deps.store.limitedStarts()).readThrottle(key);
   const nowMs = deps.clock.nowMs();
   const freeAtMs = (startsAtMs.at(-limit) ?? -Infinity) + periodMs(period);
   if (freeAtMs > nowMs && whenExceeded === 'refuse')

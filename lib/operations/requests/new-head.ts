@@ -1,17 +1,22 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
+import { lazy } from '../../base/lazy.js';
 import { cutUtf8, toJson, type JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { issuesMax, issueTextBytes, tagNameMaxChars, tagsMax, tagValueMaxChars } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { EpochMs } from '../../base/time.js';
 import { validate, type Validated, textOfIssues } from '../../base/validate.js';
+import type { RunCallback } from '../../history/push-config.js';
 import type { RunHead } from '../../history/records.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import type { Deps } from '../deps.js';
 import { inTime } from '../in-time.js';
 import { limitKeyOf } from './limit-key.js';
+
+/** Loads the check of callbacks, which few starts have. */
+export const loadCheckCallback = lazy(() => import('./check-callback.js'));
 
 /** Longest delay of a start. */
 const startDelayMaxMs = 365 * 24 * 3_600_000;
@@ -34,6 +39,8 @@ export interface StartRequest {
   readonly concurrencyKey?: string;
   /** Shown in lists and filtered by: at most 10, names of at most 64 characters, values of at most 256. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** Where the end of the run is told, or that of the last run it continues as. */
+  readonly callback?: RunCallback;
   /** W3C trace context of the caller, to which the trace of the run belongs. */
   readonly traceparent?: string;
 }
@@ -52,9 +59,13 @@ export function sameStart(
   sentDigest: string | undefined,
 ): StartedRun {
   if (known !== undefined && sentDigest !== undefined && known !== sentDigest)
-    throw new EngineError('KEY_REUSED', 'the key was used before to start with another input, tags, delay or timeout', {
-      details: { runId, usedDigest: known, sentDigest },
-    });
+    throw new EngineError(
+      'KEY_REUSED',
+      'the key was used before to start with another input, tags, delay, timeout or callback',
+      {
+        details: { runId, usedDigest: known, sentDigest },
+      },
+    );
   return { runId, deduplicated: true };
 }
 
@@ -63,7 +74,9 @@ export async function newHead(
   deps: Deps,
   request: StartRequest &
     Pick<RunHead, 'runId'> &
-    Partial<Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant'>>,
+    Partial<
+      Pick<RunHead, 'id' | 'parent' | 'previousRunId' | 'sentDigest' | 'afterRunId' | 'owner' | 'tenant' | 'calls'>
+    >,
 ): Promise<RunHead> {
   const workflow = deps.app.workflows.get(request.workflow);
   if (workflow === undefined) {
@@ -74,9 +87,11 @@ export async function newHead(
     );
   }
   const input = await validInput(deps, workflow, request.input);
-  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId } = request;
+  const { id, key, parent, previousRunId, traceparent, tags, timeoutMs, sentDigest, afterRunId, calls } = request;
+  const { callback } = request;
   const concurrencyKey = concurrencyKeyOf(workflow, input, request.concurrencyKey);
   if (tags !== undefined) checkTags(tags);
+  if (callback !== undefined) await (await loadCheckCallback()).checkCallback(deps, workflow, callback);
   const nowMs = deps.clock.nowMs();
   const startAtMs = request.delayMs === undefined ? undefined : nowMs + checkDelay(request.delayMs);
   return {
@@ -92,6 +107,7 @@ export async function newHead(
       key,
       sentDigest,
       afterRunId,
+      calls,
       lane: concurrencyKey === undefined ? undefined : { key: concurrencyKey },
       startAtMs,
       deadlineAtMs: timeoutMs === undefined ? undefined : deadline(startAtMs ?? nowMs, timeoutMs),
@@ -99,6 +115,7 @@ export async function newHead(
       previousRunId,
       traceparent,
       tags,
+      callback,
       owner: request.owner ?? deps.caller?.id,
       tenant: request.tenant ?? deps.caller?.tenant,
     }),

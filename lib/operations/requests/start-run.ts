@@ -6,8 +6,9 @@ import { lazy } from '../../base/lazy.js';
 import { idempotencyKeyMaxBytes } from '../../base/limits.js';
 import { checkName } from '../../base/name.js';
 import type { InboxRecord, RunHead } from '../../history/records.js';
+import type { Cap } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
-import { admitSignal, admitStart, refuseStart } from './tenant-admission.js';
+import { admitSignal, admitStart, refuseCap, refuseStart } from './tenant-admission.js';
 import { wakeRun } from '../wake.js';
 import { deliver } from './inbox.js';
 import { newHead, sameStart, type StartedRun, type StartRequest } from './new-head.js';
@@ -22,7 +23,7 @@ export type { StartedRun, StartRequest } from './new-head.js';
  * Starts a run: one put of its head, if absent. With a key the run id is a function of workflow and key, so the same
  * put finds the earlier start. A known key is answered before the schema is applied: what counts is what was sent.
  * @throws EngineError `WORKFLOW_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`; `KEY_REUSED` if the
- * key was used before with another input, other tags, another delay or timeout (details: digests of both)
+ * key was used before with another input, other tags, another delay, timeout or callback (details: digests of both)
  */
 export async function startRun(deps: Deps, request: StartRequest): Promise<StartedRun> {
   const { key } = request;
@@ -71,19 +72,27 @@ export function checkNotDebounced({ app }: Pick<Deps, 'app'>, workflow: string):
 /**
  * Puts the head of a run, with its place among others if its start is limited, and with a first signal. Returns the head
  * that exists if it was put before; `full`: more runs of the tenant are live than `liveMax` allows.
+ * @throws EngineError `TOO_MANY_REQUESTS` (details: limit, max, retryAfterMs) if a cap is reached
  */
 export async function createRun(
   deps: Deps,
   head: RunHead,
-  more: { readonly signal?: InboxRecord; readonly liveMax?: number | undefined } = {},
+  more: {
+    readonly signal?: InboxRecord;
+    readonly liveMax?: number | undefined;
+    readonly caps?: readonly Cap[] | undefined;
+  } = {},
 ): Promise<RunHead | 'full' | undefined> {
   if (isLimited(deps, head)) return (await loadLimitedStart()).createLimited(deps, head, more);
   const writerId = deps.random.hex(16);
-  const isAlone = more.signal === undefined && more.liveMax === undefined;
-  const { created, head: found } = isAlone
-    ? await deps.store.heads.create(head, writerId)
-    : await deps.store.heads.createWith(head, writerId, more);
+  const isAlone = more.signal === undefined && more.liveMax === undefined && more.caps === undefined;
+  if (isAlone) {
+    const { created, head: found } = await deps.store.heads.create(head, writerId);
+    return created ? undefined : found;
+  }
+  const { created, head: found, full } = await deps.store.heads.createWith(head, writerId, more);
   if (created) return undefined;
+  if (full !== undefined) return refuseCap(full);
   return found ?? (more.liveMax === undefined ? undefined : 'full');
 }
 
@@ -126,11 +135,11 @@ function keyedRunId({ tokens, caller }: Deps, workflow: string, key: string): Ru
 
 /** Computes a digest of what was sent, before a schema is applied: a deployment between two sends must not matter. */
 function startDigest(deps: Deps, request: StartRequest): string {
-  const { workflow, input, tags, delayMs, timeoutMs, concurrencyKey } = request;
+  const { workflow, input, tags, delayMs, timeoutMs, concurrencyKey, callback } = request;
   const sent = {
     ...{ input: input ?? null, tags: tags ?? {}, delay: delayMs ?? null, timeout: timeoutMs ?? null },
     // Left out if undefined, so that the digests of earlier versions stay.
-    ...defined({ concurrencyKey }),
+    ...defined({ concurrencyKey, callback: callback && { ...callback } }),
   };
   return deps.tokens.sentDigest(`start ${workflow}\n${canonicalJson(sent)}`);
 }

@@ -2,6 +2,7 @@ import { lazy } from '../../base/lazy.js';
 import type { JsonValue } from '../../base/json.js';
 import type { RunHead } from '../../history/records.js';
 import { limitsOf } from '../../workflow/access.js';
+import type { Cap } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
 /** Loads the check of limits, which most deployments do not have. */
@@ -38,4 +39,9 @@ async function admitRequest(deps: Deps, of: 'starts' | 'signals', payload: JsonV
 /** Throws that a tenant has too many live runs. @throws EngineError `TENANT_LIMIT_REACHED` */
 export async function refuseStart({ liveMax = 0 }: AdmittedStart): Promise<never> {
   throw (await loadTenantLimits()).tooManyLive(liveMax);
+}
+
+/** Throws that a cap of served tasks is reached. @throws EngineError `TOO_MANY_REQUESTS` (details: limit, max, retryAfterMs) */
+export async function refuseCap(cap: Cap): Promise<never> {
+  throw (await loadTenantLimits()).capReached(cap);
 }

@@ -7,7 +7,8 @@ import { untilFinal } from './watch-task.js';
 
 /**
  * Cancels a task, and waits for its end up to `waitMs` (default 2 s). A task that is canceled already is returned as it is.
- * @throws EngineError `TASK_NOT_FOUND`; `TASK_ENDED` if it ended in another way
+ * @throws EngineError `TASK_NOT_FOUND`; `TASK_ENDED` if it ended in another way; `STORE_UNAVAILABLE` while it is about to
+ * end
  */
 export async function cancelTask(
   deps: Deps,
@@ -16,10 +17,11 @@ export async function cancelTask(
 ): Promise<ServedTask> {
   const { fold } = await readTask(deps, taskId);
   if (!isFinal(fold.state)) {
-    await askToStop(deps, { runId: taskId, kind: 'cancel', requestId: 'task' });
-    const after = await untilFinal(deps, taskId, waitMs);
-    if (after.state === 'canceled' || !isFinal(after.state)) return after.task;
-    throw ended(after.state);
+    const { accepted } = await askToStop(deps, { runId: taskId, kind: 'cancel', requestId: 'task' });
+    const after = await untilFinal(deps, taskId, accepted ? waitMs : undefined);
+    if (after.state === 'canceled' || (accepted && !isFinal(after.state))) return after.task;
+    if (isFinal(after.state)) throw ended(after.state);
+    throw new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
   }
   if (fold.state === 'canceled') return fold.task;
   throw ended(fold.state);

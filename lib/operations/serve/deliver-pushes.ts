@@ -5,8 +5,10 @@ import { type PushAnswer, type PushSender, pushTimeoutMs } from '../../remote/pu
 import type { Deps } from '../deps.js';
 import { pushAt } from '../wake.js';
 import { fateOf } from './push-fate.js';
+import type { OwedPush } from './owed-push.js';
 import { pushOf } from './push-of.js';
-import { newsAfter, type TaskNews } from './pushes-after.js';
+import { newsAfter } from './pushes-after.js';
+import { endOwed } from './run-callback.js';
 
 /** Time for which a claim stands: each push that is taken extends it. */
 const claimMs = 60_000;
@@ -30,6 +32,23 @@ export async function deliverPushes(deps: Deps, { runId: taskId, configId }: Pus
   const atMs = deps.clock.nowMs();
   const config = await store.claim(claim, { atMs, claimUntilMs: atMs + claimMs });
   if (config !== undefined) await new Delivery(deps, { store, pushSender, claim, config, startedAtMs: atMs }).run();
+}
+
+/** Yields what a config owes after its cursor, in order. Returns how far it then is; undefined if its task is gone. */
+async function* owedBy(
+  deps: Deps,
+  config: PushConfigRecord,
+  cursor: number,
+): AsyncGenerator<OwedPush, number | undefined> {
+  const { wire, taskId } = config;
+  if (wire === 'callback') return yield* endOwed(deps, config, cursor);
+  const news = newsAfter(deps, taskId, cursor);
+  let next = await news.next();
+  for (; next.done !== true; next = await news.next()) {
+    const { value } = next;
+    yield { ...value, push: async () => pushOf(deps, { ...config, wire }, value) };
+  }
+  return next.value;
 }
 
 type Store = Awaited<ReturnType<Deps['store']['pushConfigs']>>;
@@ -61,9 +80,9 @@ class Delivery {
   }
 
   async run(): Promise<void> {
-    const { store, claim } = this.#claimed;
+    const { store, claim, config } = this.#claimed;
     for (let round = 0; round < roundsMax; round++) {
-      const news = newsAfter(this.#deps, claim.taskId, this.#cursor);
+      const news = owedBy(this.#deps, config, this.#cursor);
       let next = await news.next();
       for (; next.done !== true; next = await news.next()) if (!(await this.#push(next.value))) return;
       const cursor = Math.max(this.#cursor, next.value ?? 0);
@@ -72,12 +91,12 @@ class Delivery {
   }
 
   /** Returns false if this delivery is over. */
-  async #push(news: TaskNews): Promise<boolean> {
-    const { config, startedAtMs } = this.#claimed;
+  async #push(news: OwedPush): Promise<boolean> {
+    const { startedAtMs } = this.#claimed;
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - news.atMs >= pushAgeMaxMs) return this.#advance(news.generation);
     if (nowMs - startedAtMs >= deliveryMaxMs) return this.#putOff(nowMs);
-    const push = await pushOf(this.#deps, config, news);
+    const push = await news.push();
     // A process that was frozen meanwhile may have lost its claim.
     if (this.#deps.clock.nowMs() + pushTimeoutMs > this.#claimUntilMs) return false;
     return this.#actOn(await this.#claimed.pushSender.send(push), news.generation);

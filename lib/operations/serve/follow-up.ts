@@ -1,4 +1,3 @@
-import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { WaitId } from '../../base/ids.js';
 import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -43,12 +42,14 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<void> {
     if (await isKnown(deps, taskId, record)) return;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
   }
+  // What an earlier run of the task has taken must not answer the question of a later one.
+  if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return;
   const question = answers === undefined ? task.fold.openQuestions[0] : task.fold.questionWithKey(answers);
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
     if (await isKnown(deps, taskId, record)) return;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
-  if (question !== undefined) return answer(deps, task, { ...defined({ answers }), record, waitId: question });
+  if (question !== undefined) return answer(deps, { task, request }, { record, waitId: question });
   if (answers === undefined) return sendMessage(deps, { ...record, runId: taskId });
   if (!(await isKnown(deps, taskId, record))) throw questionClosed();
 }
@@ -64,8 +65,8 @@ type MessageRecord = InboxRecord & { readonly kind: 'message' };
 
 async function answer(
   deps: Deps,
-  task: ReadTask,
-  { record, waitId, answers }: { readonly record: MessageRecord; readonly waitId: WaitId; readonly answers?: string },
+  { task, request }: { readonly task: ReadTask; readonly request: FollowUp },
+  { record, waitId }: { readonly record: MessageRecord; readonly waitId: WaitId },
 ): Promise<void> {
   const { runId } = task.head;
   const token = await deps.store.tokens.read(runId, waitId);
@@ -82,12 +83,12 @@ async function answer(
     case 'accepted':
       return wakeRunFor(deps, runId, { waitId });
     case 'closed':
-      if (await isKnown(deps, task.fold.task.taskId, record)) return;
+      if (await isKnown(deps, request.taskId, record)) return;
       throw questionClosed();
     case 'run_ended':
     case 'run_not_found':
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
-      return followUp(deps, { taskId: task.fold.task.taskId, message: record.payload, ...defined({ answers }) });
+      return followUp(deps, request);
   }
 }
 

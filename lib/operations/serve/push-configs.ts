@@ -68,11 +68,11 @@ export async function putConfig(
   const { taskId, config, cursor, isInline = false } = put;
   const store = await deps.store.pushConfigs();
   const { id: configId = deps.random.hex(16), url, token, authentication, wire } = config;
-  const known = await store.readAll(taskId);
+  const known = (await store.readAll(taskId)).filter(isOfTask);
   const before = known.find((other) => other.configId === configId);
   if (before === undefined && known.length >= configsMax) throw invalid(`a task has at most ${configsMax} of them`);
   const atMs = deps.clock.nowMs();
-  const record: PushConfigRecord = {
+  const record: TaskConfig = {
     ...{ taskId, configId, createdAtMs: atMs, wire, cursor, owed: 0, failures: 0, refusals: 0 },
     receiver: { url, ...defined({ token, authentication }) },
   };
@@ -83,13 +83,20 @@ export async function putConfig(
   return shown(record);
 }
 
-async function find(deps: Deps, taskId: string, id: string | undefined): Promise<PushConfigRecord> {
+/** A config of a task: the callback of a run is none. */
+type TaskConfig = PushConfigRecord & { readonly wire: NewPushConfig['wire'] };
+
+function isOfTask(config: PushConfigRecord | undefined): config is TaskConfig {
+  return config !== undefined && config.wire !== 'callback';
+}
+
+async function find(deps: Deps, taskId: string, id: string | undefined): Promise<TaskConfig> {
   const store = await deps.store.pushConfigs();
   const found =
     id === undefined
       ? (await store.readAll(taskId)).toSorted((a, b) => a.createdAtMs - b.createdAtMs)[0]
       : await store.read(taskId, id);
-  if (found === undefined) throw new EngineError('TASK_NOT_FOUND', 'the task has no such push config');
+  if (!isOfTask(found)) throw new EngineError('TASK_NOT_FOUND', 'the task has no such push config');
   return found;
 }
 
@@ -99,7 +106,7 @@ async function listConfigs(
   { pageSize, pageToken }: { readonly pageSize: number; readonly pageToken?: string },
 ): Promise<PushConfigPage> {
   const after = pageToken === undefined ? '' : idIn(pageToken);
-  const all = await (await deps.store.pushConfigs()).readAll(taskId);
+  const all = (await (await deps.store.pushConfigs()).readAll(taskId)).filter(isOfTask);
   // The store sorts by bytes, texts by their units.
   const rest = all.filter(({ configId }) => Buffer.compare(Buffer.from(configId), Buffer.from(after)) > 0);
   const page = rest.slice(0, pageSize);
@@ -116,7 +123,7 @@ function idIn(pageToken: string): string {
 }
 
 /** Returns a config without its secrets. */
-function shown({ configId: id, wire, receiver: { url, authentication } }: PushConfigRecord): PushConfig {
+function shown({ configId: id, wire, receiver: { url, authentication } }: TaskConfig): PushConfig {
   const scheme = authentication?.scheme;
   return { id, url, wire, ...defined({ authentication: scheme === undefined ? undefined : { scheme } }) };
 }

@@ -1,7 +1,7 @@
 import { sequenceExtension } from '../../base/a2a-extensions.js';
 import type { PushConfigRecord } from '../../history/push-config.js';
 import type { Push } from '../../remote/push-sender.js';
-import type { Call } from '../../serve/a2a/call.js';
+import type { A2aVersion, Call } from '../../serve/a2a/call.js';
 import { wire03 } from '../../serve/a2a/wire-0.3.js';
 import { wire10 } from '../../serve/a2a/wire-1.0.js';
 import { signPush } from '../../serve/sign-push.js';
@@ -16,7 +16,11 @@ const extensions = new Set([sequenceExtension]);
  * Returns an event as its receiver wants it: in 1.0 a StreamResponse, in 0.3 the task. Both carry the generation. The
  * secrets of the config go along, and a signature; the signature is the `Authorization` where the config asks for none.
  */
-export async function pushOf(deps: Deps, config: PushConfigRecord, news: TaskNews): Promise<Push> {
+export async function pushOf(
+  deps: Deps,
+  config: PushConfigRecord & { readonly wire: A2aVersion },
+  news: TaskNews,
+): Promise<Push> {
   const { taskId, configId, wire, receiver } = config;
   const { url, token, authentication } = receiver;
   const body = JSON.stringify(bodyOf(wire, news));
@@ -36,7 +40,7 @@ export async function pushOf(deps: Deps, config: PushConfigRecord, news: TaskNew
   };
 }
 
-function bodyOf(wire: PushConfigRecord['wire'], { event, task }: TaskNews) {
+function bodyOf(wire: A2aVersion, { event, task }: TaskNews) {
   const call: Call = { version: wire, extensions };
   const whole = task();
   const { taskId, contextId, status } = whole;

@@ -3,7 +3,7 @@ import type { EpochMs } from '../../base/time.js';
 import { TaskFold } from '../../serve/task/fold-task.js';
 import type { ServedTask, TaskEvent, TaskStatus } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
-import { messagesOf } from './read-task.js';
+import { messagesOf, withMessages } from './read-task.js';
 
 /** An event that is pushed, or none: then only the cursor moves. */
 export interface TaskNews {
@@ -30,7 +30,7 @@ export async function* newsAfter(
   if (first === undefined || task === undefined) return undefined;
   const fold = new TaskFold({ ...first.head, task });
   let status: TaskStatus = fold.task.status;
-  let records: RunRecords | undefined = await withMessages(deps, first);
+  let records: RunRecords | undefined = await withMessages(deps, first, fold);
   while (records !== undefined) {
     const messageOf = messagesOf(records);
     for (const commit of records.commits) {
@@ -53,12 +53,6 @@ export async function* newsAfter(
     records = next;
   }
   return fold.generation;
-}
-
-/** Reads the messages too where there are any. */
-async function withMessages(deps: Deps, records: RunRecords): Promise<RunRecords> {
-  if (records.head.inboxCount === 0) return records;
-  return { ...records, inbox: await deps.store.inbox.readAll(records.head.runId) };
 }
 
 /** A part of an artifact is not told: receivers get it whole, once it is complete. */

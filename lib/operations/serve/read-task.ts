@@ -42,6 +42,13 @@ export function messagesOf({ inbox }: Pick<RunRecords, 'inbox'>): MessageOf {
   };
 }
 
+/** Reads the messages too, if the fold needs any with the commits that were read. */
+export async function withMessages(deps: Deps, records: RunRecords, fold: TaskFold): Promise<RunRecords> {
+  const isNamed = records.commits.some(({ events }) => events.some(({ type }) => type === 'MessageReceived'));
+  if (!isNamed && !fold.hasAnswers) return records;
+  return { ...records, inbox: await deps.store.inbox.readAll(records.head.runId) };
+}
+
 function applyAll(fold: TaskFold, records: RunRecords): readonly TaskEvent[] {
   const messageOf = messagesOf(records);
   return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));

@@ -1,12 +1,18 @@
 import { defined } from '../../base/defined.js';
+import { hasCode } from '../../base/errors.js';
 import { canonicalJson, type JsonValue } from '../../base/json.js';
 import type { RunId } from '../../base/ids.js';
+import type { RunHead } from '../../history/records.js';
 import type { TaskMessage, TaskOfRun } from '../../history/task-content.js';
+import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
+import { laneOf } from '../lane.js';
 import { newHead, sameStart } from '../requests/new-head.js';
 import { createRun } from '../requests/start-run.js';
 import { admitStart, refuseStart } from '../requests/tenant-admission.js';
 import { wakeRun } from '../wake.js';
+import { callsOf } from './call-chain.js';
+import { admitMessage, capsOf, countersOf } from './caps.js';
 
 export interface TaskStart {
   readonly workflow: string;
@@ -21,37 +27,62 @@ export interface TaskStart {
   readonly isQueued: boolean;
   readonly metadata?: TaskOfRun['metadata'];
   readonly key?: string;
-  readonly depth?: number;
   readonly timeoutMs?: number;
   readonly traceparent?: string;
 }
 
 /**
- * Starts a task: puts the head of its run, if absent. Starts of one caller with the same key are one task, for as long
- * as it is kept.
- * @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`, `TENANT_LIMIT_REACHED`; `KEY_REUSED` for a key with other
- * content
+ * Starts a task: puts the head of its run, if absent, and counts it in the same transaction if there are caps. Starts of
+ * one caller with the same key are one task, for as long as it is kept.
+ * @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`; `KEY_REUSED` for a key with other content;
+ * `TENANT_LIMIT_REACHED`, `TOO_MANY_REQUESTS` (details: limit, max, retryAfterMs)
  */
-export async function startTask(deps: Deps, start: TaskStart): Promise<RunId> {
-  const { workflow, input, message, contextId, metadata, key, depth, timeoutMs, traceparent } = start;
-  const runId = key === undefined ? deps.random.hex(16) : keyedTaskId(deps, workflow, key);
-  const sentDigest = key === undefined ? undefined : deps.tokens.sentDigest(`task\n${canonicalJson(start.sent)}`);
-  const known = key === undefined ? undefined : await deps.store.heads.read(runId);
+export async function startTask(deps: Deps, serve: ServeConfig, start: TaskStart): Promise<RunId> {
+  const { workflow, key } = start;
+  if (key === undefined) return startOnce(deps, serve, start, { runId: deps.random.hex(16) });
+  const runId = keyedTaskId(deps, workflow, key);
+  const sentDigest = deps.tokens.sentDigest(`task\n${canonicalJson(start.sent)}`);
+  const known = await deps.store.heads.read(runId);
   if (known !== undefined) return sameStart(known, sentDigest).runId;
+  try {
+    return await startOnce(deps, serve, start, { runId, sentDigest });
+  } catch (error) {
+    if (!hasCode(error, 'TOO_MANY_REQUESTS') && !hasCode(error, 'TENANT_LIMIT_REACHED')) throw error;
+    // The same start may have been accepted meanwhile: then it is that task, whatever has refused this one.
+    const accepted = await deps.store.heads.read(runId);
+    if (accepted === undefined) throw error;
+    return sameStart(accepted, sentDigest).runId;
+  }
+}
+
+async function startOnce(
+  deps: Deps,
+  serve: ServeConfig,
+  start: TaskStart,
+  { runId, sentDigest }: Pick<RunHead, 'runId' | 'sentDigest'>,
+): Promise<RunId> {
+  const { workflow, input, message, contextId, metadata, timeoutMs, traceparent } = start;
   const { messageId, parts, metadata: ofMessage } = message;
   const task: TaskOfRun = {
     contextId,
     message: { messageId, ...defined({ metadata: ofMessage, parts: start.isInputOnly ? undefined : parts }) },
     generation: 1,
-    ...defined({ metadata, depth }),
+    ...defined({ metadata }),
   };
+  const concurrencyKey = start.isQueued ? contextLane(deps, contextId) : undefined;
+  const lane = concurrencyKey === undefined ? undefined : laneOf(deps, workflow, concurrencyKey, deps.caller?.tenant);
+  const calls = await callsOf(deps, serve, message, { lane, taskId: runId });
   const head = await newHead(deps, {
-    ...{ runId, workflow },
-    ...defined({ input, sentDigest, timeoutMs, traceparent }),
-    ...defined({ concurrencyKey: start.isQueued ? contextLane(deps, contextId) : undefined }),
+    ...{ runId, workflow, calls },
+    ...defined({ input, sentDigest, timeoutMs, traceparent, concurrencyKey }),
   });
-  const admitted = await admitStart(deps, { ...head, task, taskHint: { state: 'submitted', atMs: head.createdAtMs } });
-  const found = await createRun(deps, admitted.head, { liveMax: admitted.liveMax });
+  await admitMessage(deps, serve);
+  const caps = capsOf(deps, serve, { workflow, contextId });
+  const admitted = await admitStart(deps, {
+    ...{ ...head, task, taskHint: { state: 'submitted', atMs: head.createdAtMs } },
+    ...defined({ counters: countersOf(caps) }),
+  });
+  const found = await createRun(deps, admitted.head, { liveMax: admitted.liveMax, caps });
   if (found === 'full') return refuseStart(admitted);
   if (found !== undefined) return sameStart(found, sentDigest).runId;
   await wakeRun(deps, runId);

@@ -1,16 +1,20 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
+import { lazy } from '../../base/lazy.js';
 import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
-import { followUp } from './follow-up.js';
 import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
-import { startTask } from './start-task.js';
 import { changesOf, requireOpen, waitForTask } from './watch-task.js';
+
+/** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
+export const loadSendParts = lazy(() => import('./send-parts.js'));
+/** Loads what a message with a push config needs; few have one. */
+export const loadPushConfigs = lazy(() => import('./push-configs.js'));
 
 /** Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task. */
 export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
@@ -30,7 +34,7 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
 async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
   const { push, message } = request;
   if (push === undefined) return send(deps, serve, request);
-  const { checkPushConfig, putConfig } = await import('./push-configs.js');
+  const { checkPushConfig, putConfig } = await loadPushConfigs();
   await checkPushConfig(deps, push);
   const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
   const taskId = await send(deps, serve, request);
@@ -45,6 +49,8 @@ async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promi
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
+  const { admitMessage, followUp } = await loadSendParts();
+  await admitMessage(deps, serve);
   await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
   return taskId;
 }
@@ -64,7 +70,8 @@ async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Prom
     skill === undefined
       ? { messageId: message.messageId, parts: message.parts, metadata: message.metadata ?? {}, contextId }
       : given;
-  return startTask(deps, {
+  const { startTask } = await loadSendParts();
+  return startTask(deps, serve, {
     ...{ workflow, message, contextId, isInputOnly: skill !== undefined },
     isQueued: context === 'queue' && ownConcurrency === undefined,
     // The id of its message and a context id of ours may differ: the key is what the start is known by.
@@ -72,7 +79,7 @@ async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Prom
       content: (skill === undefined ? message.parts : (given ?? null)) as JsonValue,
       contextId: request.contextId ?? null,
     },
-    ...defined({ input: input as JsonValue | undefined, metadata, key, traceparent }),
+    ...defined({ input: input, metadata, key, traceparent }),
   });
 }
 

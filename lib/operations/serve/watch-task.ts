@@ -3,7 +3,7 @@ import type { EpochMs } from '../../base/time.js';
 import type { TaskFold } from '../../serve/task/fold-task.js';
 import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
 import type { Deps } from '../deps.js';
-import { messagesOf, readTask, type ReadTask } from './read-task.js';
+import { messagesOf, readTask, withMessages, type ReadTask } from './read-task.js';
 
 /** Interval between two looks while events come, and the longest one. */
 const lookMinMs = 250;
@@ -39,8 +39,9 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
     if (next === undefined) return [];
     fold.continueWith(next);
   }
-  const records = await deps.store.runs.readAfter(fold.runId, fold.seq, []);
-  if (records === undefined) return [];
+  const newer = await deps.store.runs.readAfter(fold.runId, fold.seq, []);
+  if (newer === undefined) return [];
+  const records = await withMessages(deps, newer, fold);
   const messageOf = messagesOf(records);
   return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
 }
@@ -51,17 +52,27 @@ interface Patience {
   readonly until?: (task: ServedTask) => boolean;
 }
 
-/** Waits until the task is final or as `until` says (default: it asks its caller), at most until `untilMs`. */
+/**
+ * Waits until the task is final or as `until` says (default: it asks its caller), at most until `untilMs`. An answered
+ * question does not end the wait: it only shows until the run has taken the answer in.
+ */
 export async function waitForTask(
   deps: Deps,
   taskId: string,
   { untilMs, signal, until }: Patience,
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
-  const isEnough = (): boolean => (until === undefined ? read.fold.openQuestions.length > 0 : until(read.fold.task));
+  const isEnough = async (): Promise<boolean> =>
+    until === undefined ? isAsking(deps, read.fold) : until(read.fold.task);
   const changes = changesOf(deps, read, { untilMs, signal });
-  while (!isEnough() && (await changes.next()).done !== true);
+  while (!(await isEnough()) && (await changes.next()).done !== true);
   return read.fold.task;
+}
+
+async function isAsking(deps: Deps, { runId, openQuestions }: TaskFold): Promise<boolean> {
+  for (const waitId of openQuestions)
+    if ((await deps.store.tokens.read(runId, waitId))?.settlement === undefined) return true;
+  return false;
 }
 
 /** Returns the task once it is final, or as it is after `waitMs`. */

@@ -90,9 +90,9 @@ function beginRemote(pass: PassContext, wait: OpenRemoteTask, command: StartRemo
   if (limits.remainingMs() < startReserveMs) return false;
   const { turnId, called } = options;
   pass.carryOut(wait, async () => {
-    const { runId, deadlineAtMs: runEndsAtMs } = run.head;
+    const { runId, calls, deadlineAtMs: runEndsAtMs } = run.head;
     const traceparent = carriedBy(deps.digest, run.head);
-    const start = { runId, traceparent, wait, command, turnId, called, limits, runEndsAtMs, persist };
+    const start = { runId, traceparent, calls, wait, command, turnId, called, limits, runEndsAtMs, persist };
     const { token, attempted, heldUntilMs, isPutOff } = await beginRemoteStart(deps, start);
     if (isPutOff === true) pass.givenUp.add(wait.waitId);
     if (heldUntilMs !== undefined) run.heldUntilMs.set(wait.waitId, heldUntilMs);

@@ -6,5 +6,5 @@ import type { PassContext } from './pass-context.js';
  */
 export async function closeDebounce({ deps, run }: PassContext): Promise<boolean> {
   const { runId, debounce } = run.head;
-  return debounce === undefined || deps.store.limitedStarts.closeDebounce(runId, debounce);
+  return debounce === undefined || (await deps.store.limitedStarts()).closeDebounce(runId, debounce);
 }

@@ -11,7 +11,7 @@ import { newSettlement, settleInTime } from '../settle-in-time.js';
 import type { TurnLimits } from '../turn-limits.js';
 import { wakeRun, wakeRunFor } from '../wake.js';
 import { noteCommitted } from './note-committed.js';
-import { owePushes } from './owe-pushes.js';
+import { oweCallback, owePushes } from './owe-pushes.js';
 import { Outbox, unpublishedOf } from './outbox.js';
 import { evenIfUnreadable, releaseInbox, releaseTokens } from './release-markers.js';
 import { tellNextInLane } from './tell-next-in-lane.js';
@@ -121,6 +121,7 @@ export async function afterEnd(
   if (state.ending.status !== 'continued' && head.task?.firstRunId !== undefined && head.taskHint !== undefined)
     await (await loadTaskHint()).noteOnFirst(deps, head, head.taskHint);
   await owePushes(deps, head);
+  await oweCallback(deps, head, state.ending);
   if (head.lane !== undefined) await tellNextInLane(deps, runId);
   const unpublished = unpublishedOf(deps, records);
   const outbox = unpublished === undefined ? undefined : new Outbox(deps, unpublished, limits);

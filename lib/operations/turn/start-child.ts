@@ -63,7 +63,7 @@ export async function startChild(
       ...defined({ input }),
       parent: { runId: parent.runId, waitId, workflow: parent.workflow },
       traceparent: toTraceparent(contextOfSpan(deps.digest, parent, about.wait(waitId))),
-      ...defined({ owner: parent.owner, tenant: parent.tenant }),
+      ...defined({ owner: parent.owner, tenant: parent.tenant, calls: parent.calls }),
     });
   } catch (error) {
     if (!isEngineError(error)) throw error;

@@ -1,4 +1,4 @@
-import { idempotentSendExtension } from '../../base/a2a-extensions.js';
+import { callChainExtension, idempotentSendExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -102,11 +102,11 @@ export class A2aTransport implements RemoteTaskTransport {
     return undefined;
   }
 
-  async start({ request, idempotencyKey, traceparent, untilMs, push }: StartRequest): Promise<StartReply> {
+  async start({ request, idempotencyKey, traceparent, calls, untilMs, push }: StartRequest): Promise<StartReply> {
     const contextId = this.#config.probeByContext === true ? contextIdOf(idempotencyKey) : undefined;
     const message: OutgoingMessage = {
       messageId: messageIdOf(idempotencyKey),
-      ...defined({ contextId }),
+      ...defined({ contextId, metadata: calls === undefined ? undefined : { [callChainExtension]: calls } }),
       parts: partsOf(request),
     };
     const operation = { kind: 'send', message, idempotencyKey, ...defined({ traceparent }) } as const;

@@ -38,6 +38,7 @@ export interface OutgoingMessage {
   readonly parts: readonly JsonObject[];
   readonly taskId?: string;
   readonly contextId?: string;
+  readonly metadata?: JsonObject;
 }
 
 /** `Accept` of a call answered by a stream; JSON may come instead, above all for errors. */

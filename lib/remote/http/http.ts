@@ -126,9 +126,9 @@ export class GuardedHttpClient implements HttpClient {
    * Returns false for a URL to which no request would be sent, as far as that can be told now. A name that cannot be
    * resolved now may be.
    */
-  async allows(given: string): Promise<boolean> {
+  async allows(given: string, allowPrivateAddresses = false): Promise<boolean> {
     const url = URL.canParse(given) ? new URL(given) : undefined;
-    const rule = url === undefined ? undefined : this.#ruleFor(url, false);
+    const rule = url === undefined ? undefined : this.#ruleFor(url, allowPrivateAddresses);
     if (url === undefined || rule === undefined || !isNameOrAllowed(url.hostname, rule)) return false;
     if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) return true;
     return new Promise((resolve) => {

@@ -7,7 +7,7 @@ import type { HttpClient, HttpReply, HttpRequest } from '../http/http.js';
 import { retryAfterMs } from '../http/retry-after.js';
 import { type Delivery, type Messenger, type NoticeMessage, noticeTimeoutMs } from '../messenger.js';
 import { type AwsIdentityProvider, defaultAwsIdentity, SigV4Credentials } from '../auth/sigv4-credentials.js';
-import { webhookHeaders } from './sign-webhook.js';
+import { webhookHeaders } from '../http/sign-webhook.js';
 
 export interface HttpMessengerDeps {
   readonly http: HttpClient;

@@ -10,5 +10,8 @@ export function lazyPushSender({ clock, ...options }: HttpClientOptions & { read
     const { HttpPushSender } = await import('./http-push-sender.js');
     return new HttpPushSender(new GuardedHttpClient(options), clock);
   });
-  return { send: async (push) => (await load()).send(push), allows: async (url) => (await load()).allows(url) };
+  return {
+    send: async (push) => (await load()).send(push),
+    allows: async (url, options) => (await load()).allows(url, options),
+  };
 }

@@ -1,6 +1,11 @@
 // Agent cards of what an app serves, for 1.0 and for clients that send no version. Pure.
 
-import { idempotentSendExtension, sequenceExtension, skillSchemasExtension } from '../../base/a2a-extensions.js';
+import {
+  callChainExtension,
+  idempotentSendExtension,
+  sequenceExtension,
+  skillSchemasExtension,
+} from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { type JsonObject, utf8Bytes } from '../../base/json.js';
 import type { AnyWorkflow } from '../../workflow/context.js';
@@ -26,7 +31,7 @@ export interface CardOf {
 /** URIs of the extensions of every served agent. */
 export function extensionsOf({ agent }: ServeConfig): readonly string[] {
   const own = agent.extensions ?? [];
-  return [idempotentSendExtension, sequenceExtension, skillSchemasExtension, ...own.map(({ uri }) => uri)];
+  return [idempotentSendExtension, sequenceExtension, callChainExtension, skillSchemasExtension, ...own.map(({ uri }) => uri)];
 }
 
 /** Whether callers see more in the extended card than others in the public one. */
@@ -84,6 +89,7 @@ function capabilitiesOf(of: CardOf): JsonObject {
     extensions: [
       { uri: idempotentSendExtension, description: 'A repeated message is answered with the task that it started.' },
       { uri: sequenceExtension, description: 'Tasks and events carry their generation; streams go on after one.' },
+      { uri: callChainExtension, description: 'Messages carry the calls that have led to them, and their depth is limited.' },
       {
         uri: skillSchemasExtension,
         description: 'JSON Schemas of the arguments of skills.',

@@ -40,16 +40,17 @@ export function callAt(request: Request, endpoint: Endpoint, version: A2aVersion
 export function visitOf(
   request: Request,
   endpoint: Endpoint,
-  { tasks, pushConfigs }: Admitted,
+  { tasks, pushConfigs, openStream }: Admitted,
 ): { readonly visit: Visit; readonly stop: AbortController } {
   const stop = new AbortController();
-  if (request.signal.aborted) stop.abort();
-  else
-    request.signal.addEventListener('abort', () => {
-      stop.abort();
-    });
   const { extendedCard, clock, blockMaxMs } = endpoint;
-  return { visit: { tasks, pushConfigs, extendedCard, clock, blockMaxMs, signal: stop.signal }, stop };
+  const end = (): void => {
+    stop.abort();
+  };
+  if (request.signal.aborted) end();
+  else request.signal.addEventListener('abort', end);
+  const visit = { tasks, pushConfigs, openStream, extendedCard, clock, blockMaxMs, signal: stop.signal, end };
+  return { visit, stop };
 }
 
 export function askedBy({ kind }: Operation): Asked {
@@ -64,13 +65,13 @@ export interface EventTexts {
 
 /** Responds with a stream. An error in the midst of it is its last event. */
 export function streamed(
-  { events }: StreamAnswer,
+  { events, place }: StreamAnswer,
   texts: EventTexts,
   endpoint: Endpoint,
   { stop, headers }: { readonly stop: AbortController; readonly headers: Readonly<Record<string, string>> },
 ): Response {
   const { timer, keepAliveMs, streamMaxMs } = endpoint;
-  return sseResponse(textsOf(events, texts, endpoint.log), { timer, keepAliveMs, streamMaxMs, stop, headers });
+  return sseResponse(textsOf(events, texts, endpoint.log), { timer, keepAliveMs, streamMaxMs, stop, place, headers });
 }
 
 async function* textsOf(

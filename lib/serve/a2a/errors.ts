@@ -46,10 +46,12 @@ export type A2aReason = keyof typeof kinds;
 export class A2aError extends Error {
   override readonly name = 'A2aError';
   readonly reason: A2aReason;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(reason: A2aReason, message: string) {
+  constructor(reason: A2aReason, message: string, retryAfterSeconds?: number) {
     super(message);
     this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -99,7 +101,10 @@ const storeRecoverySeconds = 2;
  * client must not see.
  */
 export function a2aProblem(thrown: unknown, asked: Asked, log: Log): A2aProblem {
-  if (thrown instanceof A2aError) return problemOf(thrown.reason, thrown.message);
+  if (thrown instanceof A2aError) {
+    const { reason, message, retryAfterSeconds } = thrown;
+    return { ...problemOf(reason, message), ...defined({ retryAfterSeconds }) };
+  }
   const reason = isEngineError(thrown) ? reasons[thrown.code] : undefined;
   if (!isEngineError(thrown) || reason === undefined) {
     log.error('request failed', { error: thrown });

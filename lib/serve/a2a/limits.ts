@@ -24,4 +24,6 @@ export const toldSchemaMaxBytes = 2 * KiB;
 export const blockMaxMs = 25_000;
 /** Time after which a stream ends, to be opened again. */
 export const streamMaxMs = 180_000;
+/** Seconds after which a client may ask again for a stream that was refused. */
+export const streamRetrySeconds = 15;
 export const keepAliveMs = 15_000;

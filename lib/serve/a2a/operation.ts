@@ -1,4 +1,5 @@
 import type { ServedTask } from '../task/served-task.js';
+import type { OpenedStream } from '../open-streams.js';
 import type { NewPushConfig, PushConfig } from '../push-configs.js';
 import type { Followed, ListRequest, SendRequest, TaskPage } from '../tasks.js';
 import type { JsonObject } from '../../base/json.js';
@@ -50,6 +51,8 @@ export type Answer =
 export interface StreamAnswer {
   readonly kind: 'stream';
   readonly events: AsyncIterator<StreamEvent, undefined>;
+  /** The place of the stream among those that may be open, to be left at its end. */
+  readonly place?: OpenedStream;
 }
 
 /** An event as it is streamed. */

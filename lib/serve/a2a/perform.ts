@@ -3,11 +3,12 @@ import { EngineError, hasCode } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import type { Clock } from '../../base/time.js';
 import { isFinal, type ServedTask, type TaskState } from '../task/served-task.js';
+import type { OpenedStream, OpenStream } from '../open-streams.js';
 import type { PushConfigs } from '../push-configs.js';
 import type { Followed, Tasks } from '../tasks.js';
 import type { A2aVersion } from './call.js';
 import { A2aError } from './errors.js';
-import { historyLengthDefault } from './limits.js';
+import { historyLengthDefault, streamRetrySeconds } from './limits.js';
 import type { Answer, ListOperation, Operation, SendOperation, StreamAnswer, StreamEvent } from './operation.js';
 
 /** What an operation is performed with: that of one caller. */
@@ -20,8 +21,12 @@ export interface Visit {
   readonly clock: Clock;
   /** Longest wait of a blocking message. */
   readonly blockMaxMs: number;
+  /** Missing where as many streams may be open as come. */
+  readonly openStream?: OpenStream | undefined;
   /** Aborts when the client has left, or the stream has reached its limit of time. */
   readonly signal: AbortSignal;
+  /** Aborts it. */
+  readonly end: () => void;
 }
 
 /** Performs an operation. @throws EngineError as `Tasks` and `PushConfigs`; A2aError */
@@ -41,9 +46,7 @@ export async function perform(operation: Operation, visit: Visit, version: A2aVe
       return { kind: 'task', task, historyLength: historyLengthDefault, wasSent: false };
     }
     case 'subscribe':
-      return operation.afterGeneration === undefined
-        ? streamFromNow(visit, { taskId: operation.taskId, endsOnQuestion: false, historyLength: historyLengthDefault })
-        : streamAfter(visit, operation.taskId, operation.afterGeneration);
+      return subscribe(operation, visit);
     case 'extended_card':
       if (visit.extendedCard === undefined)
         throw new A2aError('UNSUPPORTED_OPERATION', 'the agent has no extended card');
@@ -84,17 +87,55 @@ async function list(asked: ListOperation, tasks: Tasks): Promise<Answer> {
   return { kind: 'page', page: await tasks.list(asked.request), asked };
 }
 
-async function send({ request, until, historyLength }: SendOperation, visit: Visit): Promise<Answer> {
+async function send(operation: SendOperation, visit: Visit): Promise<Answer> {
+  const { request, until, historyLength } = operation;
   if (request.push !== undefined) pushConfigsOf(visit);
+  if (until === 'streamed') return sendStreamed(operation, visit);
   const task = await visit.tasks.send(request);
-  switch (until) {
-    case 'accepted':
-      return { kind: 'task', task, historyLength, wasSent: true };
-    case 'rests':
-      return { kind: 'task', task: await rested(task, visit), historyLength, wasSent: true };
-    case 'streamed':
-      return streamSent(task, historyLength, visit);
+  return {
+    kind: 'task',
+    task: until === 'accepted' ? task : await rested(task, visit),
+    ...{ historyLength, wasSent: true },
+  };
+}
+
+/** Takes a place for the stream before the message is sent, so that nothing has happened if there is none. */
+async function sendStreamed({ request, historyLength }: SendOperation, visit: Visit): Promise<Answer> {
+  const place = await placeFor(visit);
+  try {
+    const answer = await streamSent(await visit.tasks.send(request), historyLength, visit);
+    return { ...answer, ...defined({ place }) };
+  } catch (error) {
+    await place?.leave();
+    throw error;
   }
+}
+
+/** Looks for the task first: most errors then cost no place. */
+async function subscribe(operation: Extract<Operation, { kind: 'subscribe' }>, visit: Visit): Promise<StreamAnswer> {
+  const { taskId, afterGeneration } = operation;
+  const answer =
+    afterGeneration === undefined
+      ? await streamFromNow(visit, { taskId, endsOnQuestion: false, historyLength: historyLengthDefault })
+      : await streamAfter(visit, taskId, afterGeneration);
+  try {
+    return { ...answer, ...defined({ place: await placeFor(visit) }) };
+  } catch (error) {
+    await answer.events.return?.();
+    throw error;
+  }
+}
+
+/** @throws A2aError `UNAVAILABLE` if as many streams are open as there may be */
+async function placeFor({ openStream, signal, end }: Visit): Promise<OpenedStream | undefined> {
+  if (openStream === undefined) return undefined;
+  const place = await openStream({ signal, end });
+  if (place !== undefined) return place;
+  throw new A2aError(
+    'UNAVAILABLE',
+    'as many streams are open as there may be: send messages without a stream and poll the task, or have its news pushed',
+    streamRetrySeconds,
+  );
 }
 
 /** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */

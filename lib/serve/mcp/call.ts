@@ -36,7 +36,12 @@ export interface Call {
 /** What is sent back: a result, or messages as they come, the last of which is the response. */
 export type Answer =
   | { readonly kind: 'result'; readonly result: JsonObject }
-  | { readonly kind: 'stream'; readonly messages: AsyncGenerator<JsonObject, undefined> };
+  | {
+      readonly kind: 'stream';
+      readonly messages: AsyncGenerator<JsonObject, undefined>;
+      /** Whether it is open for as long as streams may be, so that their number is limited. */
+      readonly isLong?: true;
+    };
 
 /** The endpoint as it is configured. */
 export interface McpEndpoint {

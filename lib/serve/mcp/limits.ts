@@ -16,6 +16,8 @@ export const promptMaxMs = 20_000;
 export const waitMaxMs = 50_000;
 /** Time after which a stream ends, to be opened again. */
 export const streamMaxMs = 180_000;
+/** When a client may try again that found no place for a stream. */
+export const streamRetrySeconds = 30;
 export const keepAliveMs = 15_000;
 /** Bounds of the interval after which a client is told to read a task again: a tenth of its age. */
 export const pollMinMs = 1_000;

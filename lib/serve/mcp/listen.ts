@@ -30,7 +30,7 @@ export async function listen(call: Call, visit: Visit): Promise<Answer> {
     const task = await found(taskId, visit);
     if (task !== undefined) known.push(task);
   }
-  return { kind: 'stream', messages: messages(known, call, visit) };
+  return { kind: 'stream', messages: messages(known, call, visit), isLong: true };
 }
 
 async function found(taskId: string, { tasks }: Visit): Promise<ServedTask | undefined> {

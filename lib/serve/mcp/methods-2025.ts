@@ -68,7 +68,7 @@ function initialize({ params }: Call, { endpoint }: Visit): Answer {
 async function taskResult(call: Call, visit: Visit): Promise<Answer> {
   const task = await visit.tasks.read(taskIdOf(call));
   if (isFinal(task.status.state)) return result(resultOf(task, call));
-  return { kind: 'stream', messages: resultInTime(task, call, visit) };
+  return { kind: 'stream', messages: resultInTime(task, call, visit), isLong: true };
 }
 
 async function* resultInTime(

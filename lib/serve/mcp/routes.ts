@@ -7,12 +7,13 @@ import type { AnyWorkflow } from '../../workflow/context.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Admitted } from '../admitted.js';
 import { jsonResponse } from '../json-response.js';
+import type { OpenedStream, OpenStream } from '../open-streams.js';
 import { readJson } from '../read-json.js';
 import { realTimer, sseEvent, sseResponse, type Timer } from '../sse.js';
 import type { Answer, McpEndpoint, RpcId, Visit } from './call.js';
 import { aiCatalog, challengeOf, resourceMetadata, serverCard } from './discovery.js';
-import { badRequest, invalidRequest, mcpError, McpError, parseError, rpcError } from './errors.js';
-import { batchMax, keepAliveMs, promptMaxMs, requestMaxBytes, streamMaxMs, waitMaxMs } from './limits.js';
+import { badRequest, internalError, invalidRequest, mcpError, McpError, parseError, rpcError } from './errors.js';
+import { batchMax, keepAliveMs, promptMaxMs, requestMaxBytes, streamMaxMs, streamRetrySeconds, waitMaxMs } from './limits.js';
 import { answerLegacy } from './methods-2025.js';
 import { answerModern } from './methods-2026-07-28.js';
 import { legacyVersionOf, type Message, messageIn, modernCall, notServed } from './read-call.js';
@@ -72,8 +73,8 @@ export function createMcpRoutes(options: McpOptions): McpRoutes {
       if (request.method !== 'POST')
         throw new EngineError('METHOD_NOT_ALLOWED', 'the route takes POST', { details: { allow: 'POST' } });
       checkOrigin(request, baseUrl, options.allowedOrigins ?? []);
-      const { tasks } = await options.admit(request, arrival);
-      return await answered(request, { tasks, endpoint, known });
+      const { tasks, openStream } = await options.admit(request, arrival);
+      return await answered(request, { tasks, openStream, endpoint, known });
     } catch (error) {
       return errorResponse(mcpError(error, options.log, challengeOf(options.serve, baseUrl)), known.id);
     }
@@ -129,6 +130,7 @@ function documentAt(
 }
 
 interface Post extends Pick<Visit, 'tasks' | 'endpoint'> {
+  readonly openStream: OpenStream | undefined;
   readonly known: { id: RpcId | null };
 }
 
@@ -148,7 +150,8 @@ async function answered(request: Request, post: Post): Promise<Response> {
   if (answer === undefined) return new Response(null, { status: 202 });
   if (answer.kind === 'result')
     return jsonResponse(200, { jsonrpc: '2.0', id: message.id ?? null, result: answer.result });
-  return streamResponse(answer.messages, post, stop);
+  const place = answer.isLong === true ? await placeFor(post, stop) : undefined;
+  return streamResponse(answer.messages, post, { stop, place });
 }
 
 function stopOf({ signal }: Request): AbortController {
@@ -213,14 +216,28 @@ function withoutProgress(message: Message): Message {
   return { ...message, meta };
 }
 
+/** Takes a place for a stream. @throws McpError `-32603` if as many are open as there may be */
+async function placeFor({ openStream }: Post, stop: AbortController): Promise<OpenedStream | undefined> {
+  if (openStream === undefined) return undefined;
+  const end = (): void => {
+    stop.abort();
+  };
+  const place = await openStream({ signal: stop.signal, end });
+  if (place !== undefined) return place;
+  const headers = { 'retry-after': String(streamRetrySeconds) };
+  throw new McpError(internalError, 'as many streams are open as there may be: read the task by tasks/get', {
+    ...{ http: 503, headers },
+  });
+}
+
 function streamResponse(
   messages: AsyncGenerator<JsonObject, undefined>,
   { endpoint, known }: Post,
-  stop: AbortController,
+  { stop, place }: { readonly stop: AbortController; readonly place: OpenedStream | undefined },
 ): Response {
   const { timer, keepAliveMs: intervalMs, streamMaxMs: maxMs, log } = endpoint;
   const events = eventsOf(messages, known.id, log);
-  return sseResponse(events, { timer, keepAliveMs: intervalMs, streamMaxMs: maxMs + graceMs, stop, headers: {} });
+  return sseResponse(events, { timer, keepAliveMs: intervalMs, streamMaxMs: maxMs + graceMs, stop, place, headers: {} });
 }
 
 /** Writes messages as events. An error in the midst of them is the response. */

@@ -94,6 +94,11 @@ export class TaskFold {
   #hasRunEnded = false;
   #isFault = false;
 
+  /** Whether answers were taken in that show with the end of their question, or of the run. */
+  get hasAnswers(): boolean {
+    return this.#answers.size > 0;
+  }
+
   /** The questions to the caller that are open, oldest first. */
   get openQuestions(): readonly WaitId[] {
     return [...this.#open.keys()];
@@ -164,7 +169,7 @@ export class TaskFold {
         return [];
       case 'RunEnded':
         this.#hasRunEnded = true;
-        return this.#end(event.atMs);
+        return this.#endRun(event.atMs, messageOf);
     }
   }
 
@@ -197,6 +202,7 @@ export class TaskFold {
     if (question === undefined) return [];
     this.#open.delete(waitId);
     const inboxId = this.#answers.get(waitId);
+    this.#answers.delete(waitId);
     if (this.#status.message?.messageId !== question.message.messageId) this.#keep(question.message);
     const event = this.#show(this.#openState(), atMs, this.#oldestQuestion()?.message);
     if (inboxId !== undefined) this.#keep(messageOf(inboxId));
@@ -213,10 +219,19 @@ export class TaskFold {
     return { generation: ++this.#generation, kind: 'artifact', artifact, append, lastChunk };
   }
 
-  #end(atMs: EpochMs): readonly TaskEvent[] {
-    const outcome = this.#outcome;
-    if (outcome === undefined || outcome.status === 'continued') return [];
+  #endRun(atMs: EpochMs, messageOf: MessageOf): readonly TaskEvent[] {
+    const wasAsking = this.#open.size > 0;
     this.#open.clear();
+    const events = this.#outcome === undefined ? [] : this.#end(this.#outcome, atMs, wasAsking);
+    // Answers that came while the run was ending have closed no question.
+    for (const inboxId of this.#answers.values()) this.#keep(messageOf(inboxId));
+    this.#answers.clear();
+    return events;
+  }
+
+  #end(outcome: RunOutcome, atMs: EpochMs, wasAsking: boolean): readonly TaskEvent[] {
+    // The next run cannot be given the answer to a question of this one.
+    if (outcome.status === 'continued') return wasAsking ? [this.#show('working', atMs)] : [];
     if (outcome.status !== 'completed') {
       this.#isFault = outcome.status === 'failed' && faults.has(outcome.error.code);
       const [state, text] = endOf(outcome);

@@ -19,7 +19,10 @@ export const headWithCount = 3;
  */
 export const limitedHead = 3;
 
-/** Format of the head of a served run: a version that does not know that would end a cancelled task as completed. */
+/**
+ * Format of the head of a run that is served, or has a callback: a version that does not know that would end a cancelled
+ * task as completed, or tell nobody of the end.
+ */
 export const servedHead = 3;
 
 export const formatAttribute = 'format';

@@ -9,6 +9,7 @@ import type {
   RunStatus,
   RunSummary,
 } from '../../history/records.js';
+import type { RunCallback } from '../../history/push-config.js';
 import type { TaskHint, TaskOfRun, TaskState } from '../../history/task-content.js';
 import type { Item } from '../table.js';
 import {
@@ -84,6 +85,9 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
   owner: optional(text),
   tenant: optional(text),
   counted: flag,
+  counters: optional(json<readonly string[]>()),
+  calls: optional(json<readonly string[]>()),
+  callback: optional(payload<RunCallback>()),
   task: optional(payload<TaskOfRun>()),
   taskHint: optional(group(taskHint)),
   inboxCount: number,
@@ -109,10 +113,18 @@ export function headItem(head: RunHead, writerId: string): Item {
   };
 }
 
-function formatOf({ afterRunId, inputError, counted, lane, debounce, task }: RunHead): Record<string, number> {
+function formatOf({
+  afterRunId,
+  inputError,
+  counted,
+  lane,
+  debounce,
+  task,
+  callback,
+}: RunHead): Record<string, number> {
   if (counted === true) return { [formatAttribute]: headWithCount };
   if (lane !== undefined || debounce !== undefined) return { [formatAttribute]: limitedHead };
-  if (task !== undefined) return { [formatAttribute]: servedHead };
+  if (task !== undefined || callback !== undefined) return { [formatAttribute]: servedHead };
   const hasConditions = afterRunId !== undefined || inputError !== undefined;
   return hasConditions ? { [formatAttribute]: headWithConditions } : {};
 }
@@ -166,9 +178,24 @@ export const toAccess = (item: Item): Pick<RunHead, 'owner' | 'tenant'> => acces
 /** Attributes that a turn which ends well removes from the head. */
 export const failureAttributes = headFields.names('blocked', 'failedTurns');
 
+/** Reads where the end of the run is told, which is sealed apart from the rest. */
+const callbackFields = headFields.only('callback');
+export const callbackAttributes = callbackFields.attributes;
+export const toCallback = (item: Item): Pick<RunHead, 'callback'> => callbackFields.read(item);
+
 /** Attributes to read of a head whose payloads cannot be read. */
 export const headAttributesWithoutPayloads = headFields.names(
   ...(['workflow', 'version', 'status', 'seed', 'createdAtMs', 'endedAtMs', 'id', 'key', 'deadlineAtMs'] as const),
   ...(['startAtMs', 'parent', 'previousRunId', 'nextRunId', 'tags', 'inboxCount', 'dueSeq', 'blocks'] as const),
-  ...(['publishedSeq', 'dueAtMs', 'owner', 'tenant', 'counted', 'lane', 'debounce', 'traceparent'] as const),
+  ...([
+    'traceparent',
+    'publishedSeq',
+    'dueAtMs',
+    'owner',
+    'tenant',
+    'counted',
+    'counters',
+    'lane',
+    'debounce',
+  ] as const),
 );

@@ -37,6 +37,13 @@ export const tenantCountKey = (tenant: string, counted: 'live' | 'starts' | 'sig
   pk: tenantPrefix + tenant,
   sk: counted,
 });
+/** Key of a counter of served tasks. */
+export const servedCountKey = (counter: string, of: 'live' | 'turns' | 'messages'): Key => ({
+  pk: `served#${counter}`,
+  sk: of,
+});
+/** Partition of the slots of streams to callers. */
+export const streamsPartition = 'served#streams';
 /** Key of the pointer to the last run of a lane. */
 export const laneKey = (lane: string): Key => ({ pk: `lane#${lane}`, sk: headSk });
 /** Key of the pointer to the run that debounced starts become. */

@@ -75,6 +75,10 @@ export const itemLimits = {
     tenant: name,
     tenantPartition: text(128),
     counted: number,
+    /** A caller by its digest, and a skill. */
+    counters: text(256),
+    calls: text(2 * KiB),
+    callback: payload(2 * KiB),
     task: payload(8 * KiB),
     taskPartition: word,
     /** Time and id. */
@@ -208,6 +212,19 @@ export const itemLimits = {
   name: { ...common, runId: id, generation: number },
   /** Counters of a tenant: live runs, and what was asked for in the current minute. */
   tenant: { ...common, live: number, minute: number, requests: number },
+  /**
+   * Counters of served tasks: those under way, those of a context, and messages in the current minute; and the slots of
+   * streams.
+   */
+  served: {
+    ...common,
+    live: number,
+    turns: number,
+    minute: number,
+    requests: number,
+    holder: text(128),
+    untilMs: number,
+  },
   /** Pointer to the last run of a lane. */
   lane: { ...common, runId: id, generation: number },
   /** Pointer to the run that debounced starts become. */
@@ -270,6 +287,7 @@ export function itemKindOf({ pk, sk }: Key): ItemKind {
   if (pk.startsWith('key#')) return 'key';
   if (pk.startsWith('name#')) return 'name';
   if (pk.startsWith('tenant#')) return 'tenant';
+  if (pk.startsWith('served#')) return 'served';
   if (pk.startsWith('lane#')) return 'lane';
   if (pk.startsWith('debounce#')) return 'debounce';
   if (pk.startsWith('start#')) return 'start';

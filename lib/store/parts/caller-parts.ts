@@ -1,4 +1,5 @@
 import type { Table } from '../table.js';
+import { CallerPermits } from './caller-permits.js';
 import { NamedKeys } from './named-keys.js';
 import { TenantPermits } from './tenant-permits.js';
 
@@ -8,9 +9,12 @@ export class CallerParts {
   readonly keys: NamedKeys;
   /** What their tenants ask for. */
   readonly permits: TenantPermits;
+  /** Their messages to served workflows. */
+  readonly messages: CallerPermits;
 
   constructor(table: Table) {
     this.keys = new NamedKeys(table);
     this.permits = new TenantPermits(table);
+    this.messages = new CallerPermits(table);
   }
 }

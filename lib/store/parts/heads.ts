@@ -5,7 +5,7 @@ import { accessAttributes, glanceAttributes, headFields, headItem, toAccess, toG
 import { inboxItem } from '../items/inbox.js';
 import { headKey } from '../items/keys.js';
 import type { Table } from '../table.js';
-import { countStart } from './tenant-counts.js';
+import { type Cap, countStart, fullCap } from './tenant-counts.js';
 
 /** Heads of runs, except for their markers: the creation of runs, and what their heads say. */
 export class Heads {
@@ -28,26 +28,37 @@ export class Heads {
   }
 
   /**
-   * Puts the head, and with it a first signal and the count of a live run, all or nothing. `created: false` comes with
-   * the existing head; without one, more runs of the tenant are live than `liveMax` allows.
+   * Puts the head, and with it a first signal and the counts of a live run, all or nothing. `created: false` comes with
+   * the existing head; without one, `full` is the cap that is reached, or more runs of the tenant are live than `liveMax`
+   * allows.
    */
   async createWith(
     head: RunHead,
     writerId: string,
-    { signal, liveMax }: { readonly signal?: InboxRecord; readonly liveMax?: number | undefined },
-  ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined }> {
+    {
+      signal,
+      liveMax,
+      caps = [],
+    }: {
+      readonly signal?: InboxRecord;
+      readonly liveMax?: number | undefined;
+      readonly caps?: readonly Cap[] | undefined;
+    },
+  ): Promise<{ readonly created: boolean; readonly head: RunHead | undefined; readonly full?: Cap | undefined }> {
     const inboxCount = signal === undefined ? 0 : 1;
     const result = await this.#table.transact([
       { kind: 'put', item: headItem({ ...head, inboxCount }, writerId), conditions: [itemAbsent] },
       ...(signal === undefined
         ? []
         : [{ kind: 'put' as const, item: inboxItem({ ...signal, position: 0 }), conditions: [itemAbsent] }]),
-      ...countStart(head, liveMax),
+      ...countStart(head, liveMax, caps),
     ]);
     if (result.ok) return { created: true, head };
     const old = result.refused[0]?.old;
-    if (old === undefined && liveMax === undefined) throw new Error('the store refused a put of absent items');
-    return { created: old?.['writerId'] === writerId, head: old === undefined ? undefined : toHead(old) };
+    if (old !== undefined) return { created: old['writerId'] === writerId, head: toHead(old) };
+    const full = fullCap(result, caps);
+    if (full === undefined && liveMax === undefined) throw new Error('the store refused a put of absent items');
+    return { created: false, head: undefined, full };
   }
 
   async read(runId: RunId): Promise<RunHead | undefined> {

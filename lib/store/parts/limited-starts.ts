@@ -9,7 +9,7 @@ import { marker } from '../items/indexes.js';
 import { debounceKey, headKey, knownStartKey, laneKey, runNameKey, throttleKey } from '../items/keys.js';
 import { knownStartFields, throttleFields } from '../items/limited-start.js';
 import { runNameFields, toRunName } from '../items/run-name.js';
-import { countStart } from './tenant-counts.js';
+import { type Cap, countStart, fullCap } from './tenant-counts.js';
 import type { Key, Put, Table, TransactResult, Update, Write } from '../table.js';
 
 /** What points to a run: an id of a caller, a lane, a debounce key; each by its digest. */
@@ -41,6 +41,8 @@ export interface StartPlace {
   readonly known?: KeyedStart | undefined;
   /** Live runs that the tenant of the run may have. */
   readonly liveMax?: number | undefined;
+  /** Caps of served tasks. */
+  readonly caps?: readonly Cap[] | undefined;
 }
 
 /** What a later start changes of a debounced run. */
@@ -75,11 +77,15 @@ export class LimitedStarts {
   /**
    * Puts the head of a run with all that depends on it, or nothing: two starts that have read the same never both
    * succeed. `moved`: something has changed since it was read. `full`: the tenant has as many live runs as it may have.
-   * A head that exists is returned.
+   * A cap that is reached is returned, and a head that exists.
    */
-  async createRun(head: RunHead, writerId: string, place: StartPlace): Promise<'created' | 'moved' | 'full' | RunHead> {
-    const { pointers, signal, throttle, known, liveMax } = place;
-    const counts = countStart(head, liveMax);
+  async createRun(
+    head: RunHead,
+    writerId: string,
+    place: StartPlace,
+  ): Promise<'created' | 'moved' | 'full' | Cap | RunHead> {
+    const { pointers, signal, throttle, known, liveMax, caps = [] } = place;
+    const counts = countStart(head, liveMax, caps);
     const { runId } = head;
     const writes: Write[] = [
       {
@@ -100,8 +106,11 @@ export class LimitedStarts {
       });
     if (known !== undefined) writes.push(putKnown(known, runId));
     const result = await this.#table.transact([...writes, ...counts]);
+    if (result.ok) return 'created';
+    const full = fullCap(result, caps);
+    if (full !== undefined) return full;
     const isFull =
-      !result.ok && counts.length > 0 && result.refused.findIndex((one) => one !== undefined) === writes.length;
+      counts.length > caps.length && result.refused.findIndex((one) => one !== undefined) === writes.length;
     return isFull ? 'full' : outcomeOf(result, writerId);
   }
 
@@ -137,8 +146,7 @@ export class LimitedStarts {
   }
 }
 
-function outcomeOf(result: TransactResult, writerId: string): 'created' | 'moved' | RunHead {
-  if (result.ok) return 'created';
+function outcomeOf(result: Extract<TransactResult, { ok: false }>, writerId: string): 'created' | 'moved' | RunHead {
   const old = result.refused[0]?.old;
   if (old === undefined) return 'moved';
   return old['writerId'] === writerId ? 'created' : toHead(old);

@@ -44,7 +44,7 @@ export class Log {
    * the end effects are done; leave it out only if another marker of the run is set.
    */
   async commitEnd(
-    run: ListedRun & Pick<RunHead, 'counted' | 'task'>,
+    run: ListedRun & Pick<RunHead, 'counted' | 'counters' | 'task'>,
     commit: NewCommit,
     end: {
       readonly outcome: RunOutcome;

@@ -4,7 +4,7 @@ import type { RunId, WaitId } from '../../base/ids.js';
 import type { Commit } from '../../history/event.js';
 import type { InboxRecord, RunHead, RunRecords, TokenRecord } from '../../history/records.js';
 import { emptyCommit, toCommit } from '../items/commit.js';
-import { headAttributesWithoutPayloads, toHead } from '../items/head.js';
+import { callbackAttributes, headAttributesWithoutPayloads, toCallback, toHead } from '../items/head.js';
 import { inboxAttributesWithoutPayloads, toInbox } from '../items/inbox.js';
 import { commitKey, commitPrefix, headKey, headSk, inboxKey, inboxPrefix } from '../items/keys.js';
 import { partitionOf, tokenKey, tokenPrefix } from '../items/keys.js';
@@ -71,7 +71,10 @@ export class Runs {
       plainTokens.map(async (plain) => (await readable(plain, toToken)) ?? toToken(plain)),
     );
     const inbox = await this.#table.queryPartition(pk, inboxPrefix, undefined, inboxAttributesWithoutPayloads);
-    return { head: toHead(headItem), commits, tokens, inbox: inbox.map(toInbox) };
+    const callback = await orUnreadable(
+      this.#table.get(headKey(runId), callbackAttributes).then((item) => item && toCallback(item)),
+    );
+    return { head: { ...toHead(headItem), ...callback }, commits, tokens, inbox: inbox.map(toInbox) };
   }
 }
 

@@ -1,17 +1,8 @@
 import { defined } from '../../base/defined.js';
-import type { EpochMs } from '../../base/time.js';
 import type { LinePart, PermitLease, RateAnswer, ServerRate } from '../../history/server-rate.js';
-import {
-  fewerOfKindThan,
-  fewerRequestsThan,
-  holderIs,
-  lineEndsBy,
-  lineReaches,
-  minuteBefore,
-  minuteIs,
-  notTakenAfter,
-} from '../conditions.js';
+import { fewerOfKindThan, fewerRequestsThan, lineEndsBy, lineReaches, minuteBefore, minuteIs } from '../conditions.js';
 import type { Item, Key, Table, Update } from '../table.js';
+import { type SlotLease, Slots } from './slots.js';
 
 /** Requests to remote servers that have a limit: an item for the rate of each server, and one for each slot. */
 export class ServerLimits {
@@ -79,45 +70,21 @@ export class ServerLimits {
   }
 
   /** Leases one of `slots` and returns its number; undefined if all are taken. */
-  async takeSlot(
-    server: string,
-    slot: { readonly slots: number; readonly holder: string; readonly atMs: EpochMs; readonly untilMs: EpochMs },
-  ): Promise<number | undefined> {
-    const { slots, holder, atMs, untilMs } = slot;
-    const items = await this.#table.queryPartition(partitionOf(server), slotPrefix);
-    const taken = new Set(items.filter((item) => Number(item['untilMs'] ?? 0) > atMs).map(({ sk }) => sk));
-    for (let number = 0; number < slots; number++) {
-      const key = slotKey(server, number);
-      if (taken.has(key.sk)) continue;
-      const result = await this.#table.write({
-        kind: 'update',
-        key,
-        set: { holder, untilMs },
-        conditions: [notTakenAfter(atMs)],
-      });
-      // A write whose answer was lost is repeated, and finds its own lease: the next slot would be a second one.
-      if (result.ok || result.old?.['holder'] === holder) return number;
-    }
-    return undefined;
+  async takeSlot(server: string, lease: Omit<SlotLease, 'first'>): Promise<number | undefined> {
+    return (await this.#slotsOf(server).take(lease)).number;
   }
 
   async freeSlot(server: string, number: number, holder: string): Promise<void> {
-    await this.#table.write({
-      kind: 'update',
-      key: slotKey(server, number),
-      remove: ['untilMs'],
-      conditions: [holderIs(holder)],
-    });
+    await this.#slotsOf(server).free(number, holder);
+  }
+
+  #slotsOf(server: string): Slots {
+    return new Slots(this.#table, partitionOf(server));
   }
 }
 
 const partitionOf = (server: string): string => `server#${server}`;
 const rateKey = (server: string): Key => ({ pk: partitionOf(server), sk: 'rate' });
-const slotPrefix = 'slot#';
-const slotKey = (server: string, number: number): Key => ({
-  pk: partitionOf(server),
-  sk: slotPrefix + String(number).padStart(4, '0'),
-});
 
 /** Reads the item; versions before kinds counted `requests` only, and left the other counts as they were. */
 function toRate(item: Item | undefined): ServerRate {

@@ -27,7 +27,7 @@ export function drawFaults(dice: Dice): Faults {
     return { kind: 'dice', rate: 1, of: [of], end: 300, at: [kind], nth: dice.pick([1, 2, 2, 2, 3, 3, 5, 8]) };
   }
   if (dice.chance(0.4)) {
-    const names = Object.keys(operationKinds) as OperationKind[];
+    const names = Object.keys(operationKinds) as (keyof typeof operationKinds)[];
     const groups: readonly (readonly OperationKind[])[] = [
       ['start', 'cleared'],
       ['handle', 'cleared'],

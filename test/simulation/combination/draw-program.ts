@@ -27,6 +27,11 @@ export function drawFlow(dice: Dice, hasKids: boolean): Flow {
   };
 }
 
+/** Draws a part for a workflow that has others too. */
+export function drawParts(dice: Dice): Program {
+  return drawProgram({ dice, depth: 1, hasKids: true, deadline: dice.pick([5, 30, 60]) });
+}
+
 /** Draws parts in sequence, sometimes the same one again. */
 function drawRow(room: Room, size: number): Program[] {
   const parts: Program[] = [];

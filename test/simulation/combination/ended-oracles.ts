@@ -44,7 +44,7 @@ export class EndedOracles {
     for (const { inboxId, kind } of chain.accepted) {
       if (!state.takenInbox.has(inboxId)) continue;
       const isHandedOn = next.items.has(`i#${inboxId}`);
-      if (kind === 'signal' && isHandedOn !== state.unreadSignals.has(inboxId))
+      if ((kind === 'signal' || kind === 'message') && isHandedOn !== state.unreadSignals.has(inboxId))
         this.#fail(isHandedOn ? 'signal-read-twice' : 'signal-not-handed-on', inboxId.slice(0, 40));
       if (kind === 'cancel' && told.heard === 0 && !isHandedOn)
         this.#fail('cancel-lost', `run ${short(runId)} was asked to cancel and went on as a new run`);
@@ -88,7 +88,7 @@ export class EndedOracles {
           if ('inboxId' in event && !places.has(event.inboxId)) places.set(event.inboxId, place);
         }
       for (const kinds of [
-        ['signal', 'cancel'],
+        ['signal', 'message', 'cancel'],
         ['pause', 'resume'],
       ]) {
         // The newest run of a lane asks each run of the chain with the same request.

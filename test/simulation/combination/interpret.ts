@@ -3,6 +3,7 @@ import type { Duration } from '../../../lib/base/time.js';
 import type { ProgressHandler, WorkflowContext } from '../../../lib/workflow/context.js';
 import type { StepContext } from '../../../lib/workflow/step-options.js';
 import type { AnyWorkflow } from '../../../lib/workflow/define-workflow.js';
+import { serve } from './served/serve.js';
 import type { Telling } from './telling.js';
 import type { Program, SomeProgram, StepProgram } from './program.js';
 
@@ -107,6 +108,14 @@ export class Script {
       }
       case 'random':
         return ctx.random();
+      case 'progress':
+      case 'artifact':
+      case 'askCaller':
+      case 'message':
+      case 'reject': {
+        const name = `${program.kind}-${++this.#names}`;
+        return this.#leaf(ctx, async () => serve(ctx, program, { name, telling }), program.kind === 'reject');
+      }
       case 'void': {
         this.run(ctx, program.body).catch(() => undefined);
         return 'void';

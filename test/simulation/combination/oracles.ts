@@ -15,6 +15,7 @@ import { EndedOracles } from './ended-oracles.js';
 import { noticeMs, wasTroubled, type Known } from './known.js';
 import { PushingAgent } from './pushing-agent.js';
 import { ScheduleOracles } from './schedule-oracles.js';
+import { ServedOracles } from './served/served-oracles.js';
 import { ServerLimitOracles } from './server-limit-oracles.js';
 import { StartOracles } from './start-oracles.js';
 import { TaskOracles } from './task-oracles.js';
@@ -39,6 +40,8 @@ export class Oracles {
   readonly pushes: PushingAgent | undefined;
   /** Missing: the server has no limits. */
   readonly limits: ServerLimitOracles | undefined;
+  /** Missing: nothing is served. */
+  readonly served: ServedOracles | undefined;
   readonly #schedules: ScheduleOracles;
   /** What all oracles know. */
   readonly known: Known;
@@ -61,6 +64,7 @@ export class Oracles {
     this.pushes = pushes === undefined ? undefined : new PushingAgent(known, pushes);
     const isLimited = perMinute !== undefined || concurrency !== undefined;
     this.limits = isLimited ? new ServerLimitOracles(known, given.agent ?? {}) : undefined;
+    this.served = given.served === undefined ? undefined : new ServedOracles(known);
     this.tasks = new TaskOracles(known, this.work);
     this.waiting = new WaitingOracles(known, this.starts);
     this.ended = new EndedOracles(known, this.starts);
@@ -95,6 +99,7 @@ export class Oracles {
       }
       book.items.set(sk, item);
       if (sk.startsWith('h#')) this.#onCommit(book, item, old);
+      else if (sk.startsWith('p#')) this.served?.receivers.onItem(item);
       else if (sk.startsWith('t#')) {
         const token = toToken(item);
         this.tasks.onToken(book, token, old);
@@ -146,6 +151,7 @@ export class Oracles {
       chain.runIds.push(runId);
       this.known.books.set(runId, book);
       this.starts.onNewRun(book);
+      this.served?.onNewRun(book);
       return;
     }
     known.head = head;
@@ -203,6 +209,7 @@ export class Oracles {
   }
 
   #onEvent(book: Book, event: HistoryEvent): void {
+    this.served?.onEvent(book, event);
     const { furthestMs } = this.#world;
     const wait = 'waitId' in event ? book.state.open.get(event.waitId) : undefined;
     if (event.type === 'TimerFired' && wait?.kind === 'timer' && furthestMs < wait.firesAtMs)

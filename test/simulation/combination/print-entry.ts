@@ -1,3 +1,4 @@
+import { printServedRequest } from './served/served.js';
 import { printDelivery, printLimitedStart } from './limits.js';
 import type { Entry, StartTerms } from './timetable.js';
 
@@ -35,6 +36,16 @@ export function printEntry(entry: Entry): string {
       return `${at}  ${printLimitedStart(entry)}${printTerms(entry)}`;
     case 'deliver':
       return `${at}  ${printDelivery(entry)}`;
+    case 'task':
+    case 'followUp':
+    case 'cancelTask':
+    case 'readTask':
+    case 'awaitTask':
+    case 'listTasks':
+    case 'watch':
+    case 'putPush':
+    case 'dropPush':
+      return `${at}  ${printServedRequest(entry)}`;
     case 'pause':
     case 'resume':
     case 'retryNow':

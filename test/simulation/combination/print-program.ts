@@ -32,7 +32,14 @@ export function print(program: Program): string {
     case 'child':
       return `child(${program.close}, timeout ${program.timeout} s)`;
     case 'random':
-      return 'random()';
+    case 'progress':
+    case 'reject':
+      return `${program.kind}()`;
+    case 'artifact':
+      return `artifact(${program.of}${program.append ? ', append' : ''}${program.last ? ', last' : ''})`;
+    case 'askCaller':
+    case 'message':
+      return `${program.kind}(timeout ${program.timeout} s)`;
     case 'void':
       return `void ${print(program.body)}`;
     case 'seq':

@@ -14,7 +14,12 @@ export function boundOf(program: Program): number {
     case 'ask':
     case 'remote':
     case 'child':
+    case 'askCaller':
+    case 'message':
       return program.timeout + 120;
+    case 'progress':
+    case 'artifact':
+    case 'reject':
     case 'random':
       return 0;
     case 'seq':

@@ -17,6 +17,7 @@ export type Program =
     }
   | { readonly kind: 'child'; readonly close: ParentClose; readonly timeout: number }
   | { readonly kind: 'random' }
+  | ServedProgram
   /** Begun, and never awaited. */
   | { readonly kind: 'void'; readonly body: Program }
   | { readonly kind: 'seq' | 'all' | 'race' | 'plainRace'; readonly parts: readonly Program[] }
@@ -33,6 +34,15 @@ export type Program =
   | { readonly kind: 'loop'; readonly times: number; readonly body: Program }
   /** The former code does one thing, the later one another where it may. */
   | { readonly kind: 'patched'; readonly old: Program; readonly fresh: Program };
+
+/** What has an effect only in a run that is served. */
+export type ServedProgram =
+  | { readonly kind: 'progress' }
+  | { readonly kind: 'artifact'; readonly of: 'a' | 'b'; readonly append: boolean; readonly last: boolean }
+  | { readonly kind: 'askCaller'; readonly timeout: number }
+  /** Reads the next message of the caller. */
+  | { readonly kind: 'message'; readonly timeout: number }
+  | { readonly kind: 'reject' };
 
 export interface SomeProgram {
   readonly kind: 'some';

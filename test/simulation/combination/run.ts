@@ -5,7 +5,7 @@ import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { printCase, shrink } from './shrink.js';
-import { caseOf, runCase } from './simulate-case.js';
+import { caseOf as plainCaseOf, runCase, servedCaseOf } from './simulate-case.js';
 
 interface Outcome {
   readonly seed: number;
@@ -28,9 +28,12 @@ const { values } = parseArgs({
     show: { type: 'string' },
     trace: { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
+    served: { type: 'boolean', default: false },
     worker: { type: 'boolean', default: false },
   },
 });
+
+const caseOf = values.served ? servedCaseOf : plainCaseOf;
 
 const help = `npm run simulate: the tests of all simulators. SIM_SEEDS and SIM_FIRST choose their seeds.
 npm run simulate -- <options>: the simulator of combinations. Exits with 1 if a seed breaks a promise.
@@ -38,6 +41,7 @@ npm run simulate -- <options>: the simulator of combinations. Exits with 1 if a 
   --seeds <n>      Number of seeds. Default: 200
   --first <seed>   First of them. Default: 1
   --for <s>        Begins no further seed after this many seconds. Default: no limit
+  --served         Workflows are served, and have callers
   --workers <n>    Number of processes. Default: 2
   --only <kind>    Reports this kind of violation only
   --no-shrink      Does not reduce the first case of each kind
@@ -95,7 +99,9 @@ async function lead(): Promise<void> {
   const outcomes: Outcome[] = [];
   let next = first;
   const workers = Array.from({ length: Number(values.workers) }, () =>
-    fork(fileURLToPath(import.meta.url), ['--worker'], { execArgv: process.execArgv }),
+    fork(fileURLToPath(import.meta.url), ['--worker', ...(values.served ? ['--served'] : [])], {
+      execArgv: process.execArgv,
+    }),
   );
   await Promise.all(
     workers.map(

@@ -93,6 +93,14 @@ const steps: readonly ((given: Case) => Generator<Case>)[] = [
     if (limits !== undefined)
       for (const flow of smallerFlow(limits.flow)) yield { ...rest, limits: { ...limits, flow } };
   },
+  function* served({ served, ...rest }) {
+    if (served === undefined) return;
+    for (const desk of smallerFlow(served.desk)) yield { ...rest, served: { ...served, desk } };
+    for (const chat of smallerFlow(served.chat)) yield { ...rest, served: { ...served, chat } };
+    if (served.deskQueues) yield { ...rest, served: { ...served, deskQueues: false } };
+    for (const [at, kind] of served.receivers.entries())
+      if (kind !== 'ok') yield { ...rest, served: { ...served, receivers: served.receivers.with(at, 'ok') } };
+  },
   function* terms(given) {
     for (const [at, entry] of given.entries.entries()) {
       if (entry.what !== 'start' && entry.what !== 'startNamed' && entry.what !== 'startLimited') continue;
@@ -116,7 +124,7 @@ function* smallerFlow(flow: Flow): Generator<Flow> {
 
 /** Prints a case so that it fits on a screen. */
 export function printCase(given: Case): string {
-  const { flows, entries, faults, skews, deploy, schedule, limits } = given;
+  const { flows, entries, faults, skews, deploy, schedule, limits, served } = given;
   const flow = (name: string, { body, rounds, catches }: Flow): string =>
     `${name}: ${print(body)}${rounds === 0 ? '' : `; continues as new ${rounds} times`}${catches ? '; catches a cancel' : ''}`;
   const usesKid = schedule !== undefined || JSON.stringify(flows.main.body).includes('"child"');
@@ -125,6 +133,13 @@ export function printCase(given: Case): string {
     flow('main', flows.main),
     ...(usesKid ? [flow('kid ', flows.kid)] : []),
     ...(limits === undefined ? [] : [flow('limited', limits.flow), `limits: ${printLimits(limits)}`]),
+    ...(served === undefined
+      ? []
+      : [
+          flow('desk', served.desk),
+          flow('chat', served.chat),
+          `desk ${served.deskQueues ? 'queues' : 'does not queue'} its contexts; receivers: ${served.receivers.join(', ')}`,
+        ]),
     ...(given.agent === undefined ? [] : [`agent: ${printAgent(given.agent)}`]),
     ...entries.map(printEntry),
     ...(schedule === undefined

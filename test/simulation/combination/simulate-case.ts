@@ -13,15 +13,18 @@ import { Dice } from './dice.js';
 import { drawCase } from './draw-case.js';
 import { hearingProblems } from './hearing.js';
 import type { Stage } from './interpret.js';
-import { drawMore, laneBoundMax } from './more.js';
+import { drawMore } from './more.js';
 import { Oracles } from './oracles.js';
-import { flowBound } from './program-bounds.js';
 import { tools } from './program.js';
 import { repeat } from './start-limited.js';
 import { Tenants } from './tenants.js';
 import type { Told } from './telling.js';
 import type { Case, Entry, Fault } from './timetable.js';
-import { momentsEndS, Troubles } from './troubles.js';
+import { endOf, quietOf, shareAt } from './case-times.js';
+import { drawServed } from './served/draw-served.js';
+import { ServedCallers } from './served/served-callers.js';
+import { isServedRequest } from './served/served.js';
+import { Troubles } from './troubles.js';
 import { workflowsOf } from './workflows.js';
 
 const S = 1_000;
@@ -39,6 +42,11 @@ export function caseOf(seed: number): Case {
   return drawAgent(given, new Dice(seed * 1_013_904 + 29));
 }
 
+/** Returns a case in which workflows are served. */
+export function servedCaseOf(seed: number): Case {
+  return drawServed(caseOf(seed), new Dice(seed * 2_246_822 + 11));
+}
+
 export async function runCase(given: Case): Promise<Ran> {
   return new Simulation(given).run();
 }
@@ -50,6 +58,7 @@ class Simulation {
   readonly #oracles: Oracles;
   readonly #tenants: Tenants | undefined;
   readonly #callers: Callers;
+  readonly #servedCallers: ServedCallers | undefined;
   readonly #stage: CaseStage;
   readonly #troubles: Troubles;
   /** Seconds after which actions from outside and faults have ended. */
@@ -58,17 +67,9 @@ class Simulation {
 
   constructor(given: Case) {
     this.#case = given;
-    const { faults, entries, flows, skews, limits } = given;
-    const lastS = Math.max(
-      faults.kind === 'dice' ? faults.end : 600,
-      given.deploy?.until ?? 0,
-      given.schedule === undefined ? 0 : 700,
-      ...entries.map(
-        (entry) => entry.at + ('for' in entry ? entry.for : 0) + (entry.after === undefined ? 0 : momentsEndS),
-      ),
-    );
-    this.#quietS = lastS + 5;
-    this.#endS = lastS + flowBound(flows.main) + flowBound(flows.kid) * 2 + queueBound(given) + 4_000;
+    const { entries, skews, limits } = given;
+    this.#quietS = quietOf(given);
+    this.#endS = endOf(given);
     const stage = (): Stage => this.#stage;
     const flowsOf = (patched: boolean): readonly AnyWorkflow[] => workflowsOf(given, stage, patched);
     const workflows = flowsOf(false);
@@ -86,6 +87,9 @@ class Simulation {
         ? { hooks: hooksOf(workflows[limits === undefined ? 0 : 2]!) }
         : {}),
       ...(given.agent === undefined ? {} : { agent: configOf(given.agent) }),
+      ...(given.served === undefined
+        ? {}
+        : { receiver: (push, process) => this.#oracles.served!.receivers.receive(push, process) }),
       ...(given.lists === undefined ? {} : { lists: given.lists }),
       ...(given.startsTake === undefined ? {} : { startsTakeS: given.startsTake }),
       missingForS: given.missingFor,
@@ -159,6 +163,8 @@ class Simulation {
     this.#oracles = oracles;
     this.#tenants = given.tenants === undefined ? undefined : new Tenants(world, oracles, given.tenants);
     this.#callers = new Callers({ given, world, oracles, tenants: this.#tenants });
+    const { served } = oracles;
+    this.#servedCallers = served === undefined ? undefined : new ServedCallers(given, world, served);
     this.#stage = new CaseStage(world, oracles);
     this.#troubles = new Troubles(given, {
       world,
@@ -194,7 +200,8 @@ class Simulation {
       await this.#look(looks);
       // A frozen process may still have something to report.
       const isQuiet = world.seconds > this.#quietS && world.nowMs > world.lastFaultMs;
-      const isCalm = isQuiet && this.#oracles.books.every(({ head }) => isEnded(head.status));
+      const isAtRest = this.#oracles.served?.isCalm ?? true;
+      const isCalm = isQuiet && isAtRest && this.#oracles.books.every(({ head }) => isEnded(head.status));
       if (!isCalm) calmSinceS = undefined;
       else if (world.seconds > (calmSinceS ??= world.seconds) + calmForS) break;
     }
@@ -231,6 +238,7 @@ class Simulation {
     oracles.starts.checkLastInputs();
     oracles.starts.checkSlots();
     oracles.pushes?.checkForgotten();
+    await oracles.served?.checkEnd(this.#world.depsAside());
     await this.#checkKeys();
     if (!this.#case.cancelsFail && this.#case.missingFor === 0) oracles.ended.checkMarkersLeft();
     for (const book of oracles.books) {
@@ -263,11 +271,15 @@ class Simulation {
       const got = status.kind === 'ended' ? JSON.stringify(status.outcome) : JSON.stringify(status);
       const isForced = ending?.status === 'terminated' || JSON.stringify(ending).includes('RUN_TIMED_OUT');
       const begun = book.startedAtMs !== undefined;
-      if (begun && (isForced ? status.kind === 'blocked' : got !== JSON.stringify(ending))) {
+      // A task that is canceled may have come to any end by itself.
+      const isCanceled = book.head.task !== undefined && ending?.status === 'cancelled';
+      const isAnyEnd = isForced || (isCanceled && status.kind === 'ended');
+      if (begun && (isAnyEnd ? status.kind === 'blocked' : got !== JSON.stringify(ending))) {
         divergences.push(`${got.slice(0, 200)}, the history has ${JSON.stringify(ending).slice(0, 200)}`);
         continue;
       }
       if (told !== undefined) this.#oracles.ended.checkEnded(book, told);
+      if (told !== undefined && book.head.task !== undefined) this.#oracles.served?.onTold(book, told);
       for (const problem of hearingProblems(world.log(book.runId), told?.heardOf ?? [], world.remote.tasks))
         world.fail('heard-otherwise', `run ${short(book.runId)}: ${problem}`);
       return;
@@ -302,6 +314,7 @@ class Simulation {
 
   #do(entry: Entry): void {
     if (entry.what === 'lose') this.#troubles.lose(entry);
+    else if (isServedRequest(entry)) this.#servedCallers?.make(entry);
     // The store's other faults are looked up when it is used.
     else if (entry.what !== 'throttle' && entry.what !== 'unreadable') this.#callers.make(entry);
   }
@@ -325,23 +338,4 @@ class Simulation {
         this.#letGo();
       });
   }
-}
-
-/** Returns an upper bound of the time that runs wait for one another. */
-function queueBound({ flows, limits, entries }: Case): number {
-  if (limits === undefined) return 0;
-  const starts = entries.filter(({ what }) => what === 'startLimited' || what === 'deliver').length;
-  const { flow, throttle, debounce, kids } = limits;
-  const each =
-    flowBound(flow) +
-    Math.min(flowBound(flows.main), laneBoundMax) +
-    (throttle?.period ?? 0) +
-    (debounce?.maxWait ?? 0);
-  return starts * (each + 600) + (kids === undefined ? 0 : 30 * flowBound(flows.kid));
-}
-
-function shareAt({ kind, from, until }: Case['deploy'] & object, second: number): number {
-  if (second < from) return 0;
-  if (kind === 'missing') return second < until ? 1 : 0;
-  return second >= until ? 1 : (second - from) / (until - from);
 }

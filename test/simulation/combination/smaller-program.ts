@@ -20,6 +20,8 @@ export function* smaller(program: Program): Generator<Program> {
     case 'signal':
     case 'token':
     case 'ask':
+    case 'askCaller':
+    case 'message':
       yield { kind: 'sleep', for: 1 };
       return;
     case 'child':
@@ -31,6 +33,9 @@ export function* smaller(program: Program): Generator<Program> {
       if (program.hears !== undefined) yield { ...program, hears: undefined };
       return;
     case 'random':
+    case 'progress':
+    case 'artifact':
+    case 'reject':
       return;
     case 'seq':
     case 'all':

@@ -21,6 +21,8 @@ export interface Told {
   readonly asked: Asked[];
   /** What the handler of each call has heard, in the order of the calls. */
   readonly heardOf: TaskProgress[][];
+  /** Ids of the messages of its caller that it has read, in that order. */
+  readonly read: string[];
   /** Requests that were still wanted when the code came to its end. */
   wanted: readonly Asked['what'][];
   hasReturned: boolean;
@@ -37,7 +39,7 @@ export class Telling {
   readonly #numbers: { last: number };
 
   constructor(runId: string, hooks: TellingHooks, path = '', told?: Told, last = { nowMs: 0 }, numbers = { last: 0 }) {
-    this.told = told ?? { runId, owed: [], asked: [], heardOf: [], wanted: [], hasReturned: false, heard: 0 };
+    this.told = told ?? { runId, owed: [], asked: [], heardOf: [], read: [], wanted: [], hasReturned: false, heard: 0 };
     this.#path = path;
     this.#hooks = hooks;
     this.#last = last;
@@ -60,6 +62,18 @@ export class Telling {
   gotSignal(name: string, value: unknown): void {
     if (typeof value !== 'string' || !value.startsWith(`${name}:`))
       this.#hooks.fail('signal-payload-lost', `run ${this.told.runId.slice(0, 4)} was given ${JSON.stringify(value)}`);
+  }
+
+  /** `said`: what the answer says that it answers; undefined if it is for whatever is asked. */
+  gotAnswer(question: string, said: string | undefined): void {
+    if (said !== undefined && said !== question)
+      this.#hooks.fail('answer-of-another-question', `${question} was given the answer of ${said}`);
+  }
+
+  gotMessage(messageId: string): void {
+    if (this.told.read.includes(messageId))
+      this.#hooks.fail('message-read-twice', `${messageId} by run ${this.told.runId.slice(0, 4)}`);
+    this.told.read.push(messageId);
   }
 
   gotSome(results: unknown, first: unknown): void {

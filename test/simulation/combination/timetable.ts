@@ -2,6 +2,7 @@ import type { Deviation } from '../world.js';
 import type { Agent } from './agent.js';
 import type { DeliveryRequest, LimitedStart, Limits } from './limits.js';
 import type { Flow, SignalName } from './program.js';
+import type { Served, ServedRequest } from './served/served.js';
 
 /** The run that a request goes to: its position among all runs, in the order of their creation. */
 type Which = number;
@@ -29,7 +30,8 @@ export type Request =
   | { readonly what: 'heartbeat'; readonly pick: number; readonly by: number }
   | { readonly what: 'outcome' | 'query'; readonly run: Which }
   | LimitedStart
-  | DeliveryRequest;
+  | DeliveryRequest
+  | ServedRequest;
 
 export interface StartTerms {
   readonly timeout?: number;
@@ -86,7 +88,19 @@ export const operationKinds = {
   /** The write of a start that is throttled, or waits in a lane. */
   limited: /^transact a .*a=/,
 } as const;
-export type OperationKind = keyof typeof operationKinds;
+
+/** Kinds of operations that concern served tasks most. */
+const servedOperationKinds = {
+  /** The answer of a caller to a question. */
+  answer: /^transact a= i#message/,
+  /** Push configs, and what is pushed. */
+  pushes: /^(put|update) p#|^query p#|^push /,
+  heads: /^(put|update) a\b/,
+} as const;
+export type OperationKind = keyof typeof operationKinds | keyof typeof servedOperationKinds;
+
+/** Returns what the tags of operations of a kind look like. */
+export const patternOf = (kind: OperationKind): RegExp => ({ ...operationKinds, ...servedOperationKinds })[kind];
 
 export interface Fault {
   readonly at: string;
@@ -126,6 +140,8 @@ export interface Case {
   readonly agent?: Agent;
   /** Missing: no starts are limited. */
   readonly limits?: Limits;
+  /** Missing: nothing is served. */
+  readonly served?: Served;
   readonly schedule?: { readonly overlap: OverlapPolicy; readonly every: number; readonly catchUp: number };
   /** Seed of the tenants to which the callers belong. Missing: callers have no tenant. */
   readonly tenants?: number;

@@ -4,7 +4,7 @@ import type { Deviation, World } from '../world.js';
 import { isEnded, type Book } from './book.js';
 import { Dice } from './dice.js';
 import {
-  operationKinds,
+  patternOf,
   type Case,
   type Entry,
   type Fault,
@@ -72,7 +72,7 @@ export class Troubles {
     if (alternatives.length === 0) return undefined;
     const time = (this.#times.get(tag) ?? 0) + 1;
     this.#times.set(tag, time);
-    if (throttled && operationKinds.handle.test(tag)) this.#refusedHandle.add(process);
+    if (throttled && patternOf('handle').test(tag)) this.#refusedHandle.add(process);
     if (throttled) return 'throttle';
     // The server fails for a while.
     const isRefused = this.#case.cancelsFail && this.#stage.world.seconds < 300 && tag.startsWith('cancel ');
@@ -83,7 +83,7 @@ export class Troubles {
     const at = `${tag} @${time}`;
     if (this.#listed !== undefined) return this.#listed.get(at);
     if (faults.kind !== 'dice' || faults.rate === 0 || this.#stage.world.seconds > faults.end) return undefined;
-    if (faults.at !== undefined && !faults.at.some((kind) => operationKinds[kind].test(tag))) return undefined;
+    if (faults.at !== undefined && !faults.at.some((kind) => patternOf(kind).test(tag))) return undefined;
     if (!this.#dice.chance(faults.rate) || process.startsWith('observer')) return undefined;
     if (faults.nth !== undefined && ++this.#possible !== faults.nth) return undefined;
     // The guard of a server dies with its instance only.
@@ -104,7 +104,7 @@ export class Troubles {
       return;
     }
     for (const kind of new Set(this.#moments.map((moment) => moment.kind))) {
-      if (!operationKinds[kind].test(tag)) continue;
+      if (!patternOf(kind).test(tag)) continue;
       const count = (this.#counts.get(kind) ?? 0) + 1;
       this.#counts.set(kind, count);
       const isNow = (moment: Moment): boolean => moment.kind === kind && moment.nth === count;

@@ -31,7 +31,8 @@ export class WaitingOracles {
   #checkMarkers(book: Book, suspect: (book: Book, waitIds: readonly string[]) => void): void {
     const { nowMs } = this.#world;
     const { head, state, runId } = book;
-    const marked = [...book.items.values()].filter(({ dueAtMs }) => dueAtMs !== undefined);
+    // A marker of a push config has its news sent; it brings no turn of the run.
+    const marked = [...book.items.values()].filter(({ sk, dueAtMs }) => !sk.startsWith('p#') && dueAtMs !== undefined);
     if (marked.length === 0) this.#fail('no-marker', `run ${short(runId)} will never be looked at`);
     // An open token has its task read or its step run; it needs no turn of the run.
     const isForTurn = ({ sk, settledAtMs }: Item): boolean => !sk.startsWith('t#') || settledAtMs !== undefined;

@@ -10,15 +10,22 @@ const kidName = 'kid';
 
 /** Creates the workflows of a case; `patched`: the later version of their code. */
 export function workflowsOf(
-  { flows, limits }: Pick<Case, 'flows' | 'limits'>,
+  { flows, limits, served }: Pick<Case, 'flows' | 'limits' | 'served'>,
   stage: () => Stage,
   patched: boolean,
 ): readonly AnyWorkflow[] {
   const kidLane = limits?.kids === undefined ? {} : { concurrency: { key: () => 'kids', whenBusy: limits.kids } };
   const kid = workflowOf(kidName, flows.kid, { stage, patched, control: kidLane });
   const main = workflowOf('main', flows.main, { stage, patched, kid });
-  if (limits === undefined) return [main, kid];
-  return [main, kid, workflowOf('limited', limits.flow, { stage, patched, kid, control: controlOf(limits) })];
+  const tasks =
+    served === undefined
+      ? []
+      : [
+          workflowOf('desk', served.desk, { stage, patched, kid }),
+          workflowOf('chat', served.chat, { stage, patched, kid }),
+        ];
+  if (limits === undefined) return [main, kid, ...tasks];
+  return [main, kid, workflowOf('limited', limits.flow, { stage, patched, kid, control: controlOf(limits) }), ...tasks];
 }
 
 function controlOf({ whenBusy, throttle, debounce }: Limits): FlowControl<Input> {
@@ -55,7 +62,8 @@ function workflowOf(name: string, flow: Flow, { stage, patched, kid, control = {
     run: async (ctx, input) => {
       const telling = stage().open(ctx.runId, input);
       const script = new Script(stage(), telling, patched, kid);
-      const { round } = input;
+      // A message that names no skill has no round.
+      const { round = 0 } = input as Partial<Input>;
       ctx.onQuery('round', () => round);
       let result: JsonValue;
       try {

@@ -45,7 +45,7 @@ export const limitsMutants: readonly Mutant[] = [
   {
     name: 'slot-leased-twice',
     rule: 'a slot is leased to one worker at a time',
-    file: serverLimits,
+    file: 'lib/store/parts/slots.ts',
     edits: [{ find: 'conditions: [notTakenAfter(atMs)],', replace: 'conditions: [],' }],
     caughtBy: testsIn(store, 'the slots of a server are leased to as many as there are'),
   },

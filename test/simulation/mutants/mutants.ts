@@ -1,4 +1,5 @@
 import { rules, simulation, type Mutant, storePart } from './mutant.js';
+import { callbacksMutants } from './callbacks.js';
 import { clausesMutants } from './clauses.js';
 import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
@@ -46,6 +47,7 @@ const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
 
 export const mutants: readonly Mutant[] = [
+  ...callbacksMutants,
   ...clausesMutants,
   ...discoveryMutants,
   ...endingMutants,

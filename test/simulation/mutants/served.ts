@@ -69,10 +69,7 @@ export const servedMutants: readonly Mutant[] = [
     'continued-goes-on',
     'the end of a run that continues is not the end of its task',
     fold,
-    [
-      "if (outcome === undefined || outcome.status === 'continued') return [];",
-      'if (outcome === undefined) return [];',
-    ],
+    ["if (outcome.status === 'continued') return wasAsking ? [this.#show('working', atMs)] : [];", ''],
     'a served workflow reads further messages of its caller, in order, also after it has continued as a new run',
   ),
 ];

@@ -230,6 +230,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     owner,
     tenant,
     counted: true,
+    callback: { url: filling('callback', 4 * 1_024), secret: 'whsec_' },
     task: {
       ...(id === runId ? {} : { firstRunId: runId }),
       contextId: filling('task', 16 * 1_024),
@@ -268,12 +269,14 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     throttle: { key: 'b'.repeat(64), state: { startsAtMs: Array.from({ length: 100 }, () => atMs), generation: 0 } },
     known: { keyedRunId: limitedId, sentDigest: 'd'.repeat(64) },
   };
-  expect(await store.limitedStarts.createRun(head(limitedId), writerId, place)).toBe('created');
+  expect(await (await store.limitedStarts()).createRun(head(limitedId), writerId, place)).toBe('created');
   const later = { input: filling('input', payloadMaxBytes), startAtMs: atMs, deadlineAtMs: atMs };
   const debounce = { untilMs: atMs, startId: 'd'.repeat(32) };
   const known = { keyedRunId: laterId, sentDigest: 'd'.repeat(64) };
-  expect(await store.limitedStarts.replaceInput({ runId: limitedId }, { ...later, debounce }, known)).toBe(true);
-  expect(await store.limitedStarts.closeDebounce(limitedId, debounce)).toBe(true);
+  expect(await (await store.limitedStarts()).replaceInput({ runId: limitedId }, { ...later, debounce }, known)).toBe(
+    true,
+  );
+  expect(await (await store.limitedStarts()).closeDebounce(limitedId, debounce)).toBe(true);
   expect(await store.lanes.waitBehind(head(limitedId), { key: wide(85) }, runId, atMs)).toBe('waiting');
   await store.lanes.markDue(limitedId, atMs);
   await store.inbox.seed(signal('2'.repeat(32), '2'));

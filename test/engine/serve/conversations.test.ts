@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { saidIn, ServedApp } from './served-app.js';
+
+interface Round {
+  readonly round?: number;
+}
+
+describe('a conversation with a served workflow', () => {
+  it('is shown whole by the reply that waited for the end of the task', async () => {
+    const served = new ServedApp(async (ctx) => {
+      const answer = await ctx.ask({ to: 'caller', message: 'Which?' });
+      for await (const { messageId } of ctx.messages()) return [answer.action, messageId];
+      return undefined;
+    });
+    const { app, tasks } = served;
+    const taskId = await served.start();
+    await tasks.send({ taskId, message: served.message('blue') });
+    const waiting = tasks.waitFor(taskId, Infinity);
+    await app.settleDown();
+    await tasks.send({ taskId, message: served.message('and red') });
+    await app.pass({ seconds: 10 });
+    const task = await waiting;
+    expect(saidIn(task.history)).toEqual(['blue', 'and red']);
+    expect(task).toEqual(await tasks.read(taskId));
+  });
+
+  it('takes a repeated answer as what it was, also when a later run asks the next question', async () => {
+    const served = new ServedApp(async (ctx, input) => {
+      const { round = 1 } = input as Round;
+      const answer = await ctx.ask({ to: 'caller', message: `Question ${round}` });
+      return round === 1 ? ctx.continueAsNew({ round: 2 }) : answer;
+    });
+    const { app, tasks } = served;
+    const taskId = await served.start();
+    const first = served.message('one');
+    await tasks.send({ taskId, message: first });
+    await app.settleDown();
+    await tasks.send({ taskId, message: first });
+    await app.settleDown();
+    const asked = await tasks.read(taskId);
+    expect(asked.status).toMatchObject({ state: 'input-required', message: { parts: [{ text: 'Question 2' }] } });
+    await tasks.send({ taskId, message: served.message('two') });
+    await app.settleDown();
+    expect((await tasks.read(taskId)).artifacts[0]?.parts).toEqual([
+      { data: { action: 'accept', content: { text: 'two' } } },
+    ]);
+    expect(await served.said(taskId)).toEqual(['one', 'two']);
+  });
+
+  it('shows no question of a run that has continued without its answer', async () => {
+    const served = new ServedApp(async (ctx, input) => {
+      const { round = 1 } = input as Round;
+      if (round === 1) {
+        ctx.ask({ to: 'caller', message: 'Too late?' }).catch(() => undefined);
+        await ctx.sleep({ seconds: 5 });
+        return ctx.continueAsNew({ round: 2 });
+      }
+      for await (const { parts } of ctx.messages()) return parts;
+      return undefined;
+    });
+    const { app, tasks } = served;
+    const taskId = await served.start();
+    expect((await tasks.read(taskId)).status.state).toBe('input-required');
+    await app.pass({ seconds: 10 });
+    const went = await tasks.read(taskId);
+    expect(went.status.state).toBe('working');
+    await tasks.send({ taskId, message: served.message('hello') });
+    await app.settleDown();
+    const done = await tasks.read(taskId);
+    expect(done.artifacts[0]?.parts).toEqual([{ data: [{ text: 'hello' }] }]);
+    expect(done.generation - went.generation, 'the message, the result and the end').toBe(3);
+  });
+});
