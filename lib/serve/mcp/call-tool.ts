@@ -4,10 +4,10 @@ import type { SkillConfig } from '../../workflow/serve.js';
 import { isFinal, type ServedTask } from '../task/served-task.js';
 import { type Answer, type Call, modern, responseOf, result, tasksExtension, type Visit } from './call.js';
 import { answerQuestions } from './answer-questions.js';
-import { askable, inputRequests } from './elicitation.js';
+import { askable, inputRequests, namesOf } from './elicitation.js';
 import { badRequest, invalidParams, McpError, methodNotFound, needsCapability, refusalText } from './errors.js';
 import { checkParamHeaders } from './headers.js';
-import { requestState, taskOfState, type CalledTool } from './request-state.js';
+import { type CalledTool, requestState, stateIn } from './request-state.js';
 import { progressOf } from './progress.js';
 import { handleOf, handleText } from './run-handle.js';
 import { callRunTool, isRunTool } from './run-tools.js';
@@ -72,10 +72,11 @@ type Begun = { readonly task: ServedTask } | { readonly refused: string };
 async function begin(called: SkillCalled, call: Call, visit: Visit): Promise<Begun> {
   const { requestState: state, inputResponses } = call.params;
   if (call.version === modern && state !== undefined) {
-    const task = await visit.tasks.read(taskOfState(state, called, visit.endpoint));
+    const { taskId, asked } = stateIn(state, called, visit.endpoint);
+    const task = await visit.tasks.read(taskId);
     if (!isJsonObject(inputResponses)) return { task };
     try {
-      return { task: await answerQuestions(task, inputResponses, visit) };
+      return { task: await answerQuestions(task, byKey(inputResponses, task, asked), visit) };
     } catch (error) {
       // The question is asked again.
       if (!hasCode(error, 'INPUT_INVALID')) throw error;
@@ -89,6 +90,15 @@ async function begin(called: SkillCalled, call: Call, visit: Visit): Promise<Beg
     if (refused === undefined) throw error;
     return { refused };
   }
+}
+
+/** Returns the answers by the keys of the questions that were asked, which a client knows by their names. */
+function byKey(responses: JsonObject, { questions = [] }: ServedTask, asked: readonly string[]): JsonObject {
+  const nameOf = namesOf(questions);
+  const given = questions.filter(
+    (question) => asked.includes(question.key) && Object.hasOwn(responses, nameOf(question)),
+  );
+  return Object.fromEntries(given.map((question) => [question.key, responses[nameOf(question)] ?? null]));
 }
 
 async function asTask(task: ServedTask, called: SkillCalled, call: Call, visit: Visit): Promise<Answer> {
@@ -131,8 +141,10 @@ function inputRequired(task: ServedTask, called: SkillCalled, call: Call, visit:
   if (call.version !== modern) return undefined;
   const questions = askable(task.questions, call.capabilities);
   if (questions.length === 0) return undefined;
-  const state = requestState(task.taskId, called, visit.endpoint);
-  return { resultType: 'input_required', inputRequests: inputRequests(questions), requestState: state };
+  const { taskId } = task;
+  const state = requestState({ taskId, asked: questions.map(({ key }) => key) }, called, visit.endpoint);
+  const requests = inputRequests(questions, namesOf(task.questions ?? []));
+  return { resultType: 'input_required', inputRequests: requests, requestState: state };
 }
 
 /** Sends what the workflow says while the call waits, then the response. */

@@ -16,9 +16,17 @@ export function askable(
   return (questions ?? []).filter(({ url }) => (url === undefined ? canForm : canUrl));
 }
 
-/** Returns the input requests of questions, by their keys. */
-export function inputRequests(questions: readonly OpenQuestion[]): JsonObject {
-  return Object.fromEntries(questions.map((question) => [question.key, inputRequest(question)]));
+/** Returns the input requests of questions, by their keys or as `keyOf` says. */
+export function inputRequests(
+  questions: readonly OpenQuestion[],
+  keyOf: (question: OpenQuestion) => string = ({ key }) => key,
+): JsonObject {
+  return Object.fromEntries(questions.map((question) => [keyOf(question), inputRequest(question)]));
+}
+
+/** Returns what each question is called while a call asks it: its name, unless another one has that too. */
+export function namesOf(questions: readonly OpenQuestion[]): (question: OpenQuestion) => string {
+  return ({ key, name }) => (questions.filter((other) => other.name === name).length === 1 ? name : key);
 }
 
 function inputRequest({ key, message, schema, url }: OpenQuestion): JsonObject {

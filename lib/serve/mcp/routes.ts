@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, hasCode } from '../../base/errors.js';
-import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
 import type { Log } from '../../base/log.js';
 import type { Clock } from '../../base/time.js';
 import type { AnyWorkflow } from '../../workflow/context.js';
@@ -13,7 +13,15 @@ import { realTimer, sseEvent, sseResponse, type Timer } from '../sse.js';
 import type { Answer, McpEndpoint, RpcId, Visit } from './call.js';
 import { aiCatalog, challengeOf, resourceMetadata, serverCard } from './discovery.js';
 import { badRequest, internalError, invalidRequest, mcpError, McpError, parseError, rpcError } from './errors.js';
-import { batchMax, keepAliveMs, promptMaxMs, requestMaxBytes, streamMaxMs, streamRetrySeconds, waitMaxMs } from './limits.js';
+import {
+  batchMax,
+  keepAliveMs,
+  promptMaxMs,
+  requestMaxBytes,
+  streamMaxMs,
+  streamRetrySeconds,
+  waitMaxMs,
+} from './limits.js';
 import { answerLegacy } from './methods-2025.js';
 import { answerModern } from './methods-2026-07-28.js';
 import { legacyVersionOf, type Message, messageIn, modernCall, notServed } from './read-call.js';
@@ -196,9 +204,8 @@ async function batch(messages: readonly JsonValue[], { headers, signal }: Reques
   for (const given of messages) {
     const known: { id: RpcId | null } = { id: null };
     try {
-      if (isJsonObject(given) && given['method'] === 'initialize')
-        throw badRequest(invalidRequest, 'initialize is not part of a batch');
       const message = withoutProgress(messageIn(given, known));
+      if (message.method === 'initialize') throw badRequest(invalidRequest, 'initialize is not part of a batch');
       const answer = await answerTo(message, headers, { ...post, signal });
       if (answer?.kind === 'result') responses.push({ jsonrpc: '2.0', id: known.id, result: answer.result });
     } catch (error) {
@@ -237,7 +244,14 @@ function streamResponse(
 ): Response {
   const { timer, keepAliveMs: intervalMs, streamMaxMs: maxMs, log } = endpoint;
   const events = eventsOf(messages, known.id, log);
-  return sseResponse(events, { timer, keepAliveMs: intervalMs, streamMaxMs: maxMs + graceMs, stop, place, headers: {} });
+  return sseResponse(events, {
+    timer,
+    keepAliveMs: intervalMs,
+    streamMaxMs: maxMs + graceMs,
+    stop,
+    place,
+    headers: {},
+  });
 }
 
 /** Writes messages as events. An error in the midst of them is the response. */

@@ -34,6 +34,7 @@ type SeenEvent = Extract<HistoryEvent, { readonly type: (typeof seenTypes)[numbe
 const isSeen = (event: HistoryEvent): event is SeenEvent => (seenTypes as readonly string[]).includes(event.type);
 
 interface AskedOfCaller {
+  readonly name: string;
   readonly message: TaskMessage;
   readonly form: AddressedQuestion;
 }
@@ -60,7 +61,7 @@ export class TaskFold {
   readonly #history: TaskMessage[];
   readonly #artifacts = new Map<string, Artifact>();
   /** Questions to the caller that were requested but are not to be seen yet. */
-  readonly #asked = new Map<WaitId, AddressedQuestion>();
+  readonly #asked = new Map<WaitId, Omit<AskedOfCaller, 'message'>>();
   readonly #open = new Map<WaitId, AskedOfCaller>();
   /** Answers that are taken in with the settlement of their question. */
   readonly #answers = new Map<WaitId, string>();
@@ -158,7 +159,7 @@ export class TaskFold {
       case 'MessageReceived':
         return this.#receive(event.inboxId, event, messageOf);
       case 'ExternalWaitRequested':
-        if (event.form?.to === toCaller) this.#asked.set(event.waitId, event.form);
+        if (event.form?.to === toCaller) this.#asked.set(event.waitId, { name: event.name, form: event.form });
         return [];
       case 'ExternalWaitIssued':
         return this.#ask(event.waitId, event.atMs);
@@ -188,11 +189,11 @@ export class TaskFold {
   }
 
   #ask(waitId: WaitId, atMs: EpochMs): readonly TaskEvent[] {
-    const form = this.#asked.get(waitId);
-    if (form === undefined) return [];
+    const asked = this.#asked.get(waitId);
+    if (asked === undefined) return [];
     this.#asked.delete(waitId);
-    const message = this.#agentMessage(questionParts(form));
-    this.#open.set(waitId, { message, form });
+    const message = this.#agentMessage(questionParts(asked.form));
+    this.#open.set(waitId, { ...asked, message });
     return [this.#show(this.#openState(), atMs, this.#oldestQuestion()?.message)];
   }
 
@@ -288,10 +289,10 @@ function firstMessage({ workflow, input, task }: ServedHead): TaskMessage {
   return { messageId, role: 'user', parts: parts ?? named, ...defined({ metadata }) };
 }
 
-function shownQuestion({ message, form }: AskedOfCaller): OpenQuestion {
+function shownQuestion({ name, message, form }: AskedOfCaller): OpenQuestion {
   const { schema, url } = form;
   const kind = form.kind === 'auth' ? 'auth' : 'form';
-  return { key: message.messageId, kind, message: form.message, ...defined({ schema, url }) };
+  return { key: message.messageId, name, kind, message: form.message, ...defined({ schema, url }) };
 }
 
 function progressParts(value: JsonValue): readonly Part[] {

@@ -29,6 +29,8 @@ export type TaskEvent = { readonly generation: number } & (
 export interface OpenQuestion {
   /** Id of the message that asks: unique among all questions that the task ever has. */
   readonly key: string;
+  /** What the workflow calls it; other questions may have the same name. */
+  readonly name: string;
   /** `form`: a value is asked for; `auth`: credentials, which are given elsewhere. */
   readonly kind: 'form' | 'auth';
   readonly message: string;
