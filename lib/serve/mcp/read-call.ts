@@ -37,8 +37,8 @@ export function messageIn(body: JsonValue | undefined, known: { id: RpcId | null
  */
 export function legacyVersionOf(headers: Headers, message: Message | undefined): LegacyVersion | undefined {
   const given = headers.get('mcp-protocol-version')?.trim();
-  if (message?.meta[meta('protocolVersion')] !== undefined || headers.has('mcp-method')) return undefined;
-  if (given === undefined) return '2025-03-26';
+  if (message?.meta[meta('protocolVersion')] !== undefined) return undefined;
+  if (given === undefined) return headers.has('mcp-method') ? undefined : '2025-03-26';
   return legacyVersions.find((version) => version === given);
 }
 

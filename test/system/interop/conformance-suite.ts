@@ -27,4 +27,3 @@ export async function runConformance(...args: readonly string[]): Promise<string
   );
   return `${stdout}${stderr}`;
 }
-

@@ -81,7 +81,9 @@ describe('the MCP conformance suite', () => {
   );
 
   it('has no scenario for clients that is neither run nor left out for a reason', async () => {
-    const listed = [...(await runConformance('list', '--client')).matchAll(/^ {2}- (\S+)/gm)].map(([, name = '']) => name);
+    const listed = [...(await runConformance('list', '--client')).matchAll(/^ {2}- (\S+)/gm)].map(
+      ([, name = '']) => name,
+    );
     const known: readonly string[] = [
       ...scenarios.map(([, name]) => name),
       ...notApplicable.flatMap(([names]) => names),

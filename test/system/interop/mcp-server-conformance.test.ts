@@ -47,6 +47,48 @@ const scenarios = [
   ['2026-07-28', 'input-required-result-tampered-state', '2/2'],
   ['2026-07-28', 'input-required-result-ignore-extra-params', '1/1'],
   ['2026-07-28', 'input-required-result-validate-input', '3/3'],
+  ['2025-11-25', 'server-initialize', '2/2'],
+  ['2025-11-25', 'ping', '2/2'],
+  ['2025-11-25', 'tools-list', '3/3'],
+  ['2025-11-25', 'tools-call-simple-text', '2/2'],
+  ['2025-11-25', 'tools-call-image', '2/2'],
+  ['2025-11-25', 'tools-call-audio', '2/2'],
+  ['2025-11-25', 'tools-call-embedded-resource', '2/2'],
+  ['2025-11-25', 'tools-call-mixed-content', '2/2'],
+  ['2025-11-25', 'tools-call-error', '2/2'],
+  ['2025-11-25', 'tools-call-with-progress', '2/2'],
+  ['2025-11-25', 'json-schema-2020-12', '8/8'],
+  ['2025-11-25', 'dns-rebinding-protection', '2/2'],
+] as const;
+
+/** Scenarios that are left out, with the reason. */
+const notApplicable = [
+  [
+    ['prompts-list', 'prompts-get-simple', 'prompts-get-with-args', 'prompts-get-embedded-resource']
+      .concat(['prompts-get-with-image', 'input-required-result-non-tool-request', 'completion-complete'])
+      .concat(['resources-list', 'resources-read-text', 'resources-read-binary', 'resources-templates-read'])
+      .concat(['resources-subscribe', 'resources-unsubscribe', 'sep-2164-resource-not-found']),
+    'only tools are offered: no prompts, resources or completions',
+  ],
+  [
+    ['tools-call-sampling', 'input-required-result-basic-sampling', 'input-required-result-basic-list-roots'].concat([
+      'input-required-result-multiple-input-requests',
+      'input-required-result-capability-check',
+    ]),
+    'clients are asked for forms and pages alone, not for samples or roots',
+  ],
+  [
+    [
+      'tools-call-elicitation',
+      'elicitation-sep1034-defaults',
+      'elicitation-sep1330-enums',
+      'server-session-lifecycle',
+    ].concat(['server-sse-polling']),
+    'before 2026-07-28 there are no sessions, so nobody is asked and no stream is taken up again',
+  ],
+  [['tools-call-with-logging', 'logging-set-level'], 'what a workflow logs is for its operators'],
+  [['sep-2640-skills-directory', 'sep-2640-skills-enumeration', 'sep-2640-skills-manifest'], 'skills are not offered'],
+  [['tasks-status-notifications'], 'the suite has no checks in it yet'],
 ] as const;
 
 let engine: LocalEngine;
@@ -77,4 +119,15 @@ describe('the MCP conformance suite', () => {
     },
     90_000,
   );
+
+  it('has no scenario for servers that is neither run nor left out for a reason', async () => {
+    const listed = [...(await runConformance('list', '--server')).matchAll(/^ {2}- (\S+)/gm)].map(
+      ([, name = '']) => name,
+    );
+    const known: readonly string[] = [
+      ...scenarios.map(([, name]) => name),
+      ...notApplicable.flatMap(([names]) => names),
+    ];
+    expect([...new Set(listed)].sort()).toEqual([...new Set(known)].sort());
+  });
 });

@@ -97,12 +97,7 @@ describe('a request of 2026-07-28', () => {
       -32020,
     ],
     ['15: has no _meta', full, {}, -32602],
-    [
-      '15: has no version in _meta',
-      full,
-      { _meta: { 'io.modelcontextprotocol/clientCapabilities': {} } },
-      -32602,
-    ],
+    ['15: has no version in _meta', full, { _meta: { 'io.modelcontextprotocol/clientCapabilities': {} } }, -32602],
     [
       '15: has no capabilities in _meta',
       full,
@@ -274,9 +269,9 @@ describe('a call', () => {
     expect(new Set(ids).size).toBe(1);
     const inMeta = { meta: { 'dev.outwait/idempotencyKey': 'k1' } };
     expect((await modern('tools/call', call, inMeta)).body.result?.['taskId']).toBe(ids[0]);
-    expect((await modern('tools/call', call, { ...inMeta, headers: { 'idempotency-key': 'k2' } })).body.result).not.toBe(
-      ids[0],
-    );
+    expect(
+      (await modern('tools/call', call, { ...inMeta, headers: { 'idempotency-key': 'k2' } })).body.result,
+    ).not.toBe(ids[0]);
     expect((await modern('tools/call', call, { headers, caller: 'bob' })).body.result?.['taskId']).not.toBe(ids[0]);
     expect((await modern('tools/call', { name: 'only' }, { headers })).body.error?.code).toBe(40901);
     for (const key of [7, 'a\nb', '']) {
@@ -291,7 +286,8 @@ describe('a call', () => {
       admit: () => ({
         tasks: {
           ...new ScriptedTasks().of('ann'),
-          send: () => Promise.reject(new EngineError('TOO_MANY_REQUESTS', 'too many', { details: { retryAfterMs: 900 } })),
+          send: () =>
+            Promise.reject(new EngineError('TOO_MANY_REQUESTS', 'too many', { details: { retryAfterMs: 900 } })),
         },
       }),
     });
