@@ -1,3 +1,4 @@
+import { defined } from '../lib/base/defined.js';
 import type { RunId } from '../lib/base/ids.js';
 import { sweepIntervalMs, turnTimeoutMs, turnVisibilityMs } from '../lib/base/limits.js';
 import type { EpochMs } from '../lib/base/time.js';
@@ -9,6 +10,7 @@ import { runTurn } from '../lib/operations/turn/run-turn.js';
 import { MemoryQueues } from '../lib/queue/memory-queues.js';
 import type { TurnMessage, WorkMessage } from '../lib/queue/queue.js';
 import type { RemoteTransports } from '../lib/remote/transport.js';
+import type { PushSender } from '../lib/remote/push-sender.js';
 import { RunStore } from '../lib/store/run-store.js';
 import { dueShardOf } from '../lib/store/sharded-table.js';
 import type { Table } from '../lib/store/table.js';
@@ -24,6 +26,8 @@ export interface VirtualEngineOptions {
   readonly transports: RemoteTransports;
   /** Default: none. */
   readonly bus?: EventBus;
+  /** Default: none. */
+  readonly pushSender?: PushSender;
 }
 
 /**
@@ -38,14 +42,14 @@ export class VirtualEngine {
   readonly #sweepDeps: Deps;
   #nextSweepAtMs: EpochMs;
 
-  constructor({ workflow, store, unmetered, transports, bus }: VirtualEngineOptions) {
+  constructor({ workflow, store, unmetered, transports, bus, pushSender }: VirtualEngineOptions) {
     const rules = { visibilityMs: turnVisibilityMs, maxReceiveCount: 5 };
     this.#queues = new MemoryQueues({ turn: rules, work: rules, step: rules, clock: this.#clock });
     this.deps = {
       ...benchDeps(workflow),
       store,
       transports,
-      ...(bus === undefined ? {} : { bus }),
+      ...defined({ bus, pushSender }),
       queues: this.#queues,
       clock: this.#clock,
       delay: (delayMs, signal) => this.#clock.delay(delayMs, signal),

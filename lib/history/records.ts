@@ -117,6 +117,8 @@ export interface LanePlace {
   readonly key: string;
   /** The run does not begin before this run of the lane, including its continuations, has ended. */
   readonly afterRunId?: RunId;
+  /** When that run was created: another one with its id is not the one that is waited for. */
+  readonly afterCreatedAtMs?: EpochMs;
   /** Whether the run asks those before it to cancel. */
   readonly replaces?: boolean;
   /** The run that waits for this one, and is told of its end. */

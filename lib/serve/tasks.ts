@@ -44,17 +44,24 @@ export interface TaskPage {
 /** What a subscriber is sent: the task as it is, then each change after it, exactly once and in order. */
 export type Followed = { readonly kind: 'snapshot'; readonly task: ServedTask } | TaskEvent;
 
+/** How long to wait at most. */
+export interface Until {
+  readonly untilMs: EpochMs;
+  readonly signal?: AbortSignal;
+}
+
 /**
  * The tasks of one caller, as doors use them. A task of another caller is not found, like one that does not exist.
  * @throws EngineError `TASK_NOT_FOUND`; others as said of each
  */
 export interface Tasks {
   /**
-   * Takes a message. The task of the answer can be read from every replica.
+   * Takes a message. The task of the answer can be read from every replica. With `until`, the reply to the answer of a
+   * question waits for the workflow to take it in: before that, the task shows the question that has been answered.
    * @throws EngineError `SKILL_NOT_FOUND`, `INPUT_INVALID` (details.issues), `PAYLOAD_TOO_LARGE`, `KEY_REUSED`,
    * `TASK_ENDED`, `QUESTION_CLOSED`, `TOO_MANY_REQUESTS` (retryAfterMs)
    */
-  send(request: SendRequest): Promise<ServedTask>;
+  send(request: SendRequest, until?: Until): Promise<ServedTask>;
   read(taskId: string): Promise<ServedTask>;
   /** @throws EngineError `INPUT_INVALID` for a page token that is not one */
   list(request: ListRequest): Promise<TaskPage>;

@@ -103,12 +103,12 @@ export interface ServeLimits {
   readonly perMinute?: number;
   /** Tasks of one context. Default 100. */
   readonly turnsPerContext?: number;
-  /** Agents in a chain of calls, this one among them: at most 20. Default 5, also without `limits`. */
+  /** Agents in a chain of calls, this one among them: at most 16. Default 5, also without `limits`. */
   readonly depth?: number;
 }
 
 /** Longest chain of calls. */
-export const depthMax = 20;
+export const depthMax = 16;
 
 /** Returns what is wrong with the names in what is served, if anything; `problemWithServe` checks the rest. */
 export function problemWithServedNames(

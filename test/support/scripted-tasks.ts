@@ -101,7 +101,7 @@ export class ScriptedTasks {
 
   #start(owner: string, request: SendRequest): string {
     const { key, message, skill } = request;
-    const body = canonicalJson([message.parts as unknown as JsonValue, skill ?? null]);
+    const body = canonicalJson([message.parts, skill ?? null]);
     const known = key === undefined ? undefined : this.#keys.get(`${owner} ${key}`);
     if (known !== undefined) {
       if (known.body !== body) throw new EngineError('KEY_REUSED', 'the key was used for another message');

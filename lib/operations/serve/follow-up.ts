@@ -27,39 +27,42 @@ export interface FollowUp {
 }
 
 /**
- * Takes a message to a task: the answer of the question that it names, or of the oldest open one, otherwise a message that its
- * workflow reads. A repeat of its id is told what the first one was told.
+ * Takes a message to a task: the answer of the question that it names, or of the oldest open one, otherwise a message that
+ * its workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
  * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
  * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
  */
-export async function followUp(deps: Deps, request: FollowUp): Promise<void> {
+export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | undefined> {
   const { taskId, message, ifGenerationMatch, answers } = request;
   checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
   await admitSignal(deps, message as unknown as JsonValue);
   const task = await readTask(deps, taskId);
   const record = recordOf(deps, task, message);
   if (isFinal(task.fold.state)) {
-    if (await isKnown(deps, taskId, record)) return;
+    if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
   }
   // What an earlier run of the task has taken must not answer the question of a later one.
-  if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return;
+  if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;
   const question = answers === undefined ? task.fold.openQuestions[0] : task.fold.questionWithKey(answers);
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
-    if (await isKnown(deps, taskId, record)) return;
+    if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
   if (question !== undefined) return answer(deps, { task, request }, { record, waitId: question });
   if (answers === undefined) return sendMessage(deps, { ...record, runId: taskId });
-  if (!(await isKnown(deps, taskId, record))) throw questionClosed();
+  if (await isKnown(deps, taskId, record)) return undefined;
+  throw questionClosed();
 }
 
-async function sendMessage(deps: Deps, record: InboxRecord): Promise<void> {
-  if ((await deliver(deps, record)).accepted) return;
+async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> {
+  if ((await deliver(deps, record)).accepted) return undefined;
   const { state } = await untilFinal(deps, record.runId);
   if (isFinal(state)) throw new EngineError('TASK_ENDED', `the task has ended: it is ${state}`);
-  throw new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
+  throw aboutToEnd();
 }
+
+const aboutToEnd = (): EngineError => new EngineError('STORE_UNAVAILABLE', 'the task is about to end');
 
 type MessageRecord = InboxRecord & { readonly kind: 'message' };
 
@@ -67,7 +70,7 @@ async function answer(
   deps: Deps,
   { task, request }: { readonly task: ReadTask; readonly request: FollowUp },
   { record, waitId }: { readonly record: MessageRecord; readonly waitId: WaitId },
-): Promise<void> {
+): Promise<WaitId | undefined> {
   const { runId } = task.head;
   const token = await deps.store.tokens.read(runId, waitId);
   const given = answerOf(record.payload, token);
@@ -81,12 +84,14 @@ async function answer(
   const put = await servedTasks.answer({ ...record, runId, answers: waitId }, settlement);
   switch (put) {
     case 'accepted':
-      return wakeRunFor(deps, runId, { waitId });
+      await wakeRunFor(deps, runId, { waitId });
+      return waitId;
     case 'closed':
-      if (await isKnown(deps, request.taskId, record)) return;
+      if (await isKnown(deps, request.taskId, record)) return waitId;
       throw questionClosed();
     case 'run_ended':
     case 'run_not_found':
+      await untilPast(deps, request.taskId, runId);
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
       return followUp(deps, request);
   }
@@ -94,6 +99,13 @@ async function answer(
 
 function questionClosed(): EngineError {
   return new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+}
+
+/** Waits until a run that is about to end has ended, with its task or not. @throws EngineError `STORE_UNAVAILABLE` after 2 s */
+async function untilPast(deps: Deps, taskId: string, runId: string): Promise<void> {
+  if ((await readTask(deps, taskId)).head.runId !== runId) return;
+  const { state, runId: current } = await untilFinal(deps, taskId);
+  if (!isFinal(state) && current === runId) throw aboutToEnd();
 }
 
 function recordOf(deps: Deps, { head }: ReadTask, message: TaskMessage): MessageRecord {

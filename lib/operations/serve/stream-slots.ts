@@ -1,6 +1,6 @@
 import type { EpochMs } from '../../base/time.js';
 import type { OpenedStream, OpenStream } from '../../serve/open-streams.js';
-import type { Slots } from '../../store/parts/slots.js';
+import type { Slots } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
 /** Time for which a place is kept without a sign of life of its stream: that of a dead process is free again then. */

@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
+import type { WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { lazy } from '../../base/lazy.js';
 import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
@@ -9,7 +10,7 @@ import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
 import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
-import { changesOf, requireOpen, waitForTask } from './watch-task.js';
+import { changesOf, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
 
 /** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
 export const loadSendParts = lazy(() => import('./send-parts.js'));
@@ -20,7 +21,11 @@ export const loadPushConfigs = lazy(() => import('./push-configs.js'));
 export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
   const read = async (taskId: string): Promise<ServedTask> => (await readTask(deps, taskId)).fold.task;
   return {
-    send: async (request) => read(await sendWithPush(deps, serve, request)),
+    send: async (request, until) => {
+      const { taskId, answered } = await sendWithPush(deps, serve, request);
+      if (answered === undefined || until === undefined) return read(taskId);
+      return untilTakenIn(deps, { taskId, waitId: answered }, until);
+    },
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
     cancel: async (taskId, options) => cancelTask(deps, taskId, options),
@@ -30,29 +35,35 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
   };
 }
 
+/** The task of a message, and the question of it that the message has answered. */
+interface Sent {
+  readonly taskId: string;
+  readonly answered?: WaitId;
+}
+
 /** Takes a message, and then the push config that came with it. A repeat of the message does not begin pushes anew. */
-async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
+async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
   const { push, message } = request;
   if (push === undefined) return send(deps, serve, request);
   const { checkPushConfig, putConfig } = await loadPushConfigs();
   await checkPushConfig(deps, push);
   const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
-  const taskId = await send(deps, serve, request);
+  const sent = await send(deps, serve, request);
   const id = push.id ?? deps.digest(`push ${message.messageId}`).slice(0, 32);
-  await putConfig(deps, { taskId, config: { ...push, id }, cursor: generation, isInline: true });
-  return taskId;
+  await putConfig(deps, { taskId: sent.taskId, config: { ...push, id }, cursor: generation, isInline: true });
+  return sent;
 }
 
-async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
+async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
   const { taskId, contextId, message, ifGenerationMatch, answers } = request;
-  if (taskId === undefined) return start(deps, serve, request);
+  if (taskId === undefined) return { taskId: await start(deps, serve, request) };
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
   const { admitMessage, followUp } = await loadSendParts();
   await admitMessage(deps, serve);
-  await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
-  return taskId;
+  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
+  return { taskId, ...defined({ answered }) };
 }
 
 async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {

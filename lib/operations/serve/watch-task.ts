@@ -1,7 +1,9 @@
 import { EngineError } from '../../base/errors.js';
+import type { WaitId } from '../../base/ids.js';
 import type { EpochMs } from '../../base/time.js';
 import type { TaskFold } from '../../serve/task/fold-task.js';
 import { isFinal, type ServedTask, type TaskEvent } from '../../serve/task/served-task.js';
+import type { Until } from '../../serve/tasks.js';
 import type { Deps } from '../deps.js';
 import { messagesOf, readTask, withMessages, type ReadTask } from './read-task.js';
 
@@ -66,6 +68,18 @@ export async function waitForTask(
     until === undefined ? isAsking(deps, read.fold) : until(read.fold.task);
   const changes = changesOf(deps, read, { untilMs, signal });
   while (!(await isEnough()) && (await changes.next()).done !== true);
+  return read.fold.task;
+}
+
+/** Returns the task once the answer to a question of it has been taken in, or as it is when the time is over. */
+export async function untilTakenIn(
+  deps: Deps,
+  { taskId, waitId }: { readonly taskId: string; readonly waitId: WaitId },
+  { untilMs, signal }: Until,
+): Promise<ServedTask> {
+  const read = await readTask(deps, taskId);
+  const changes = changesOf(deps, read, { untilMs, signal });
+  while (read.fold.openQuestions.includes(waitId) && (await changes.next()).done !== true);
   return read.fold.task;
 }
 

@@ -4,6 +4,7 @@ import { jsonResponse } from '../json-response.js';
 import { answerHeaders, askedBy, callAt, type Endpoint, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type A2aProblem, type Asked, errorHeaders, httpErrorBody } from './errors.js';
 import type { StreamEvent } from './operation.js';
+import { jsonName } from './params.js';
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
@@ -35,7 +36,8 @@ async function answered(
   const admitted = await endpoint.admit();
   if (versionOf(request) !== '1.0')
     throw new A2aError('VERSION_NOT_SUPPORTED', 'HTTP+JSON is of A2A 1.0 here; send the header A2A-Version: 1.0');
-  const body = request.method === 'POST' ? ((await readJson(request, ['application/json', mediaType])) ?? {}) : {};
+  const given = request.method === 'POST' ? await readJson(request, ['application/json', mediaType]) : undefined;
+  const body = given === undefined ? {} : given;
   if (!isJsonObject(body)) throw new A2aError('INVALID_PARAMS', 'the body must be an object');
   const call = callAt(request, endpoint, '1.0');
   const operation = wire10.decode(method, { ...body, ...queryOf(request), ...params }, call);
@@ -121,7 +123,8 @@ const booleans: ReadonlySet<string> = new Set(['includeArtifacts']);
 
 function queryOf(request: Request): JsonObject {
   const query = [...new URL(request.url).searchParams];
-  return Object.fromEntries(query.map(([name, text]) => [name, valueOf(name, text)]));
+  const named = query.map(([name, text]) => [jsonName(name), text] as const);
+  return Object.fromEntries(named.map(([name, text]) => [name, valueOf(name, text)]));
 }
 
 /** Leaves what is not of its type as it is, for the schema to refuse. */

@@ -17,6 +17,26 @@ function nameOf(isEmptyAllowed: boolean) {
   );
 }
 
+/** Returns the name of a field in JSON for its name in the proto file: `contextId` for `context_id`. */
+export function jsonName(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+/**
+ * An object of the proto file. ProtoJSON asks parsers to take each field by its name there too, which some clients send.
+ * A field that comes by both names has the value of that of JSON.
+ */
+export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.pipe(z.transform(withJsonNames), z.object(shape));
+}
+
+function withJsonNames(came: unknown): unknown {
+  if (!isJsonObject(came)) return came;
+  const others = Object.entries(came).filter(([name]) => name.includes('_'));
+  if (others.length === 0) return came;
+  return { ...Object.fromEntries(others.map(([name, value]) => [jsonName(name), value])), ...came };
+}
+
 /** A required id. */
 export const id = nameOf(false);
 /** An id that may be missing; read it with `given`. */

@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError, hasCode } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
-import type { Clock } from '../../base/time.js';
+import type { Clock, EpochMs } from '../../base/time.js';
 import { isFinal, type ServedTask, type TaskState } from '../task/served-task.js';
 import type { OpenedStream, OpenStream } from '../open-streams.js';
 import type { PushConfigs } from '../push-configs.js';
@@ -36,8 +36,11 @@ export async function perform(operation: Operation, visit: Visit, version: A2aVe
     case 'send':
       return send(operation, visit);
     case 'get': {
-      const { taskId, historyLength } = operation;
-      return { kind: 'task', task: await tasks.read(taskId), historyLength, wasSent: false };
+      const { taskId, historyLength, afterGeneration: seen = 0 } = operation;
+      const task = await tasks.read(taskId);
+      const isNew = task.generation > seen || isFinal(task.status.state);
+      const until = { untilMs: visit.clock.nowMs() + visit.blockMaxMs, beyond: seen };
+      return { kind: 'task', task: isNew ? task : await rested(task, until, visit), historyLength, wasSent: false };
     }
     case 'list':
       return list(operation, tasks);
@@ -90,20 +93,27 @@ async function list(asked: ListOperation, tasks: Tasks): Promise<Answer> {
 async function send(operation: SendOperation, visit: Visit): Promise<Answer> {
   const { request, until, historyLength } = operation;
   if (request.push !== undefined) pushConfigsOf(visit);
-  if (until === 'streamed') return sendStreamed(operation, visit);
-  const task = await visit.tasks.send(request);
+  const { tasks, clock, blockMaxMs, signal } = visit;
+  const untilMs = clock.nowMs() + blockMaxMs;
+  if (until === 'streamed') return sendStreamed(operation, untilMs, visit);
+  const task = await tasks.send(request, until === 'accepted' ? undefined : { untilMs, signal });
   return {
     kind: 'task',
-    task: until === 'accepted' ? task : await rested(task, visit),
+    task: until === 'accepted' ? task : await rested(task, { untilMs }, visit),
     ...{ historyLength, wasSent: true },
   };
 }
 
 /** Takes a place for the stream before the message is sent, so that nothing has happened if there is none. */
-async function sendStreamed({ request, historyLength }: SendOperation, visit: Visit): Promise<Answer> {
+async function sendStreamed(
+  { request, historyLength }: SendOperation,
+  untilMs: EpochMs,
+  visit: Visit,
+): Promise<Answer> {
   const place = await placeFor(visit);
   try {
-    const answer = await streamSent(await visit.tasks.send(request), historyLength, visit);
+    const task = await visit.tasks.send(request, { untilMs, signal: visit.signal });
+    const answer = await streamSent(task, historyLength, visit);
     return { ...answer, ...defined({ place }) };
   } catch (error) {
     await place?.leave();
@@ -139,9 +149,14 @@ async function placeFor({ openStream, signal, end }: Visit): Promise<OpenedStrea
 }
 
 /** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */
-async function rested(task: ServedTask, { tasks, clock, blockMaxMs, signal }: Visit): Promise<ServedTask> {
+async function rested(
+  task: ServedTask,
+  { untilMs, beyond }: { readonly untilMs: EpochMs; readonly beyond?: number },
+  { tasks, signal }: Visit,
+): Promise<ServedTask> {
   try {
-    return await tasks.waitFor(task.taskId, clock.nowMs() + blockMaxMs, signal);
+    const until = beyond === undefined ? undefined : ({ generation }: ServedTask) => generation > beyond;
+    return await tasks.waitFor(task.taskId, untilMs, signal, until);
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

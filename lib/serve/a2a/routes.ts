@@ -67,7 +67,9 @@ export function createA2aRoutes(options: A2aOptions): Hono {
     );
   for (const prefix of ['', '/agents/:skill']) {
     app.get(`${prefix}/.well-known/agent-card.json`, (context) => cardResponse(context, options));
-    app.post(`${prefix}/a2a`, (context) => answerRpc(context.req.raw, endpointOf(context, options)));
+    // HTTP clients that join a path to a base URL put a slash between them.
+    const rpcPaths = [`${prefix}/a2a`, `${prefix}/a2a/`];
+    app.on('POST', rpcPaths, (context) => answerRpc(context.req.raw, endpointOf(context, options)));
     app.all(`${prefix}/a2a/rest/*`, async (context) => {
       const { pathname } = new URL(context.req.url);
       const path = pathname.slice(pathname.indexOf('/a2a/rest') + '/a2a/rest'.length);
@@ -75,7 +77,7 @@ export function createA2aRoutes(options: A2aOptions): Hono {
       return answerHttpJson(context.req.raw, path, endpointOf(context, options));
     });
     app.all(`${prefix}/.well-known/agent-card.json`, () => methodNotAllowed('GET, HEAD', options.log));
-    app.all(`${prefix}/a2a`, () => methodNotAllowed('POST', options.log));
+    for (const path of rpcPaths) app.all(path, () => methodNotAllowed('POST', options.log));
   }
   return app;
 }

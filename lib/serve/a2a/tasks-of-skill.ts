@@ -10,11 +10,11 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
     return task;
   };
   return {
-    async send(request) {
+    async send(request, until) {
       if (request.skill !== undefined && request.skill !== skill)
         throw new EngineError('INPUT_INVALID', `this is the endpoint of "${skill}"; the message names another skill`);
       if (request.taskId !== undefined) await own(request.taskId);
-      return tasks.send(request);
+      return tasks.send(request, until);
     },
     read: own,
     list: (request) => tasks.list({ ...request, skill }),
@@ -22,8 +22,8 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
       await own(taskId);
       return tasks.cancel(taskId, options);
     },
-    // Only for tasks that have been sent a message here.
-    waitFor: (taskId, untilMs, signal, until) => tasks.waitFor(taskId, untilMs, signal, until),
+    // Only for tasks that have been sent a message or read here.
+    waitFor: (...asked) => tasks.waitFor(...asked),
     async *follow(taskId, options) {
       await own(taskId);
       yield* tasks.follow(taskId, options);

@@ -17,7 +17,7 @@ import { type CameMessage, sendOperation } from './send-request.js';
 import { cursorOf, sequenceOf } from './sequence.js';
 import type { Wire } from './wire.js';
 
-const part = z.object({
+const part = params.fields({
   text: params.maybeText,
   data: z.optional(params.anyJson),
   raw: z.nullish(params.base64),
@@ -27,7 +27,7 @@ const part = z.object({
   metadata: params.metadata,
 });
 
-const message = z.object({
+const message = params.fields({
   messageId: params.id,
   role: z.literal('ROLE_USER', 'must be ROLE_USER'),
   parts: z.array(part).check(z.minLength(1), z.maxLength(partsMax)),
@@ -36,17 +36,18 @@ const message = z.object({
   metadata: params.metadata,
 });
 
-const pushConfig = z.object({
+const pushFields = {
   id: params.maybeId,
   url: z.string(),
   token: params.maybeText,
   authentication: z.nullish(z.object({ scheme: z.string(), credentials: params.maybeText })),
-});
+};
+const pushConfig = params.fields(pushFields);
 
-const sendParams = z.object({
+const sendParams = params.fields({
   message,
   configuration: z.nullish(
-    z.object({
+    params.fields({
       returnImmediately: z.nullish(z.boolean()),
       historyLength: params.historyLength,
       taskPushNotificationConfig: z.nullish(pushConfig),
@@ -55,9 +56,14 @@ const sendParams = z.object({
   ),
   metadata: params.metadata,
 });
-const taskParams = z.object({ id: params.id, historyLength: params.historyLength });
-const subscribeParams = z.object({ id: params.id, afterGeneration: params.generation });
-const listParams = z.object({
+const taskParams = params.fields({ id: params.id, historyLength: params.historyLength });
+const getParams = params.fields({
+  id: params.id,
+  historyLength: params.historyLength,
+  currentGeneration: params.generation,
+});
+const subscribeParams = params.fields({ id: params.id, afterGeneration: params.generation });
+const listParams = params.fields({
   contextId: params.maybeId,
   status: params.maybeText,
   pageSize: z.nullish(z.int().check(z.gte(1), z.lte(pageSizeMax))),
@@ -66,9 +72,9 @@ const listParams = z.object({
   statusTimestampAfter: params.maybeText,
   includeArtifacts: z.nullish(z.boolean()),
 });
-const setPushParams = z.extend(pushConfig, { taskId: params.id });
-const onePushParams = z.object({ taskId: params.id, id: params.id });
-const listPushParams = z.object({
+const setPushParams = params.fields({ ...pushFields, taskId: params.id });
+const onePushParams = params.fields({ taskId: params.id, id: params.id });
+const listPushParams = params.fields({
   taskId: params.id,
   // Zero is what ProtoJSON writes for a missing number.
   pageSize: z.nullish(z.int().check(z.gte(0), z.lte(pageSizeMax))),
@@ -82,9 +88,10 @@ const read = <Schema extends z.ZodMiniType>(schema: Schema, given: JsonValue): z
 const methods: Readonly<Record<string, Read>> = {
   SendMessage: (given, call) => sendOperation(cameMessage(read(sendParams, given)), false, call),
   SendStreamingMessage: (given, call) => sendOperation(cameMessage(read(sendParams, given)), true, call),
-  GetTask: (given) => {
-    const { id, historyLength } = read(taskParams, given);
-    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength) };
+  GetTask: (given, call) => {
+    const { id, historyLength, currentGeneration } = read(getParams, given);
+    const after = cursorOf(currentGeneration, { extensions: call.extensions });
+    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength), ...after };
   },
   ListTasks: (given) => listOperation(read(listParams, given)),
   CancelTask: (given) => ({ kind: 'cancel', taskId: read(taskParams, given).id }),

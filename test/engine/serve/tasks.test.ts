@@ -98,6 +98,37 @@ describe('a served workflow', () => {
     expect(done.history.map(({ parts }) => parts).slice(-1)).toEqual([[{ text: '4711' }]]);
   });
 
+  it('is answered to, and the reply is sent once the answer is taken in, not with the question that it answers', async () => {
+    const { app, tasks } = served({
+      report: async (ctx) => {
+        await ctx.ask({ to: 'caller', message: 'Sure?' });
+        await ctx.ask({ to: 'caller', message: 'Quite sure?' });
+      },
+    });
+    const { taskId } = await tasks().send({ message: user(), ...start });
+    await app.settleDown();
+    const untilMs = app.clock.nowMs() + 25_000;
+    const reply = tasks().send({ taskId, message: user({ text: 'yes' }) }, { untilMs });
+    const rested = reply.then(async () => tasks().waitFor(taskId, untilMs));
+    await app.pass({ seconds: 5 });
+    expect((await reply).history.map(({ parts }) => parts)).toContainEqual([{ text: 'yes' }]);
+    expect((await rested).status.message?.parts).toEqual([{ text: 'Quite sure?' }]);
+  });
+
+  it('is shown with its question if nobody takes the answer in for as long as the reply may wait', async () => {
+    const { app, tasks } = served({ report: async (ctx) => ctx.ask({ to: 'caller', message: 'Sure?' }) });
+    const { taskId } = await tasks().send({ message: user(), ...start });
+    await app.settleDown();
+    const answer = { taskId, message: user({ text: 'yes' }) };
+    const reply = await tasks().send(answer, { untilMs: app.clock.nowMs() });
+    expect(reply.status.state).toBe('input-required');
+    const left = await tasks().send(answer, { untilMs: Infinity, signal: AbortSignal.abort() });
+    expect(left.status.state).toBe('input-required');
+    const repeated = tasks().send(answer, { untilMs: Infinity });
+    await app.pass({ seconds: 5 });
+    expect((await repeated).status.state).toBe('completed');
+  });
+
   it('reads further messages of its caller, in order, also after it has continued as a new run', async () => {
     const { app, tasks } = served({
       chat: async (ctx, input) => {

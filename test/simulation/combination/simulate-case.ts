@@ -23,6 +23,7 @@ import type { Case, Entry, Fault } from './timetable.js';
 import { endOf, quietOf, shareAt } from './case-times.js';
 import { drawServed } from './served/draw-served.js';
 import { ServedCallers } from './served/served-callers.js';
+import type { ServedOracles } from './served/served-oracles.js';
 import { isServedRequest } from './served/served.js';
 import { Troubles } from './troubles.js';
 import { workflowsOf } from './workflows.js';
@@ -35,6 +36,8 @@ export interface Ran {
   readonly violations: ReadonlyMap<string, string>;
   /** Faults at operations, in order: a case with this list is the same case. */
   readonly faults: readonly Fault[];
+  /** Missing: nothing is served. */
+  readonly served: ServedOracles | undefined;
 }
 
 export function caseOf(seed: number): Case {
@@ -206,7 +209,7 @@ class Simulation {
       else if (world.seconds > (calmSinceS ??= world.seconds) + calmForS) break;
     }
     if (!world.violations.has('turn-spins')) await this.#checkEnd();
-    return { world, violations: world.violations, faults: this.#troubles.faults };
+    return { world, violations: world.violations, faults: this.#troubles.faults, served: this.#oracles.served };
   }
 
   /** Runs up to a moment between two sweeps. Returns false if nothing happens any more. */

@@ -1,8 +1,10 @@
 import { rules, simulation, type Mutant, storePart } from './mutant.js';
+import { capsMutants } from './caps.js';
 import { callbacksMutants } from './callbacks.js';
 import { clausesMutants } from './clauses.js';
 import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
+import { generationsMutants } from './generations.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
@@ -47,11 +49,13 @@ const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
 
 export const mutants: readonly Mutant[] = [
+  ...capsMutants,
   ...callbacksMutants,
   ...clausesMutants,
   ...discoveryMutants,
   ...endingMutants,
   ...freshMutants,
+  ...generationsMutants,
   ...itemsMutants,
   ...jobsMutants,
   ...lanesMutants,

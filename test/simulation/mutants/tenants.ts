@@ -26,7 +26,7 @@ export const tenantMutants: readonly Mutant[] = [
     'live-start-not-counted',
     'the start of a run is counted with its head',
     storePart('heads'),
-    ['...countStart(head, liveMax),', ''],
+    ['...countStart(head, liveMax, caps),', ''],
     'a run is counted once with its head',
   ),
   mutant(

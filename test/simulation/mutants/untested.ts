@@ -453,7 +453,7 @@ export const untestedMutants: readonly Mutant[] = [
     name: 'own-signalled-run-not-recognised',
     rule: '... by the process that made it, as its own',
     file: storePart('heads'),
-    edits: [{ find: `created: old?.['writerId'] === writerId`, replace: 'created: false' }],
+    edits: [{ find: `created: old['writerId'] === writerId`, replace: 'created: false' }],
     caughtBy: rules('conditions', 'heads.createWith only if'),
   },
   {

@@ -27,6 +27,8 @@ interface Version {
   /** Processes that have sent something after the end of the config. */
   readonly late: Set<Process>;
   count: number;
+  /** The cursor as last written: a put that comes late begins anew. */
+  position: number;
 }
 
 /** The receivers of pushes: they answer as drawn, and check what they get. */
@@ -62,11 +64,15 @@ export class Receivers {
     }
     const { url } = config.receiver;
     if (config.closedAtMs !== undefined && current !== undefined) current.over ??= { how: 'closed', atMs: nowMs };
-    if (current?.url === url) return;
-    if (current !== undefined) current.over ??= { how: 'replaced', atMs: nowMs };
     const { taskId, configId, cursor } = config;
+    if (current?.url === url && cursor >= current.position) {
+      current.position = cursor;
+      return;
+    }
+    if (current !== undefined) current.over ??= { how: 'replaced', atMs: nowMs };
     const version: Version = {
       ...{ url, taskId, configId, cursor, over: undefined, taken: [], refused: new Set(), late: new Set(), count: 0 },
+      position: cursor,
     };
     this.#versions.set(url, version);
     this.#current.set(key, version);

@@ -3,7 +3,7 @@ import { EngineError, hasCode } from '../../../../lib/base/errors.js';
 import type { Deps } from '../../../../lib/operations/deps.js';
 import { createPushConfigs } from '../../../../lib/operations/serve/push-configs.js';
 import { createTasks } from '../../../../lib/operations/serve/tasks.js';
-import { isFinal, type ServedTask, type TaskMessage } from '../../../../lib/serve/task/served-task.js';
+import { isFinal, type ServedTask } from '../../../../lib/serve/task/served-task.js';
 import type { SendRequest, Tasks } from '../../../../lib/serve/tasks.js';
 import type { World } from '../../world.js';
 import { short } from '../book.js';
@@ -40,7 +40,7 @@ export class ServedCallers {
   readonly #oracles: ServedOracles;
   readonly #callers: readonly Caller[];
   /** The messages that were sent, by task and id: a repeat has the same content. */
-  readonly #sent = new Map<string, TaskMessage>();
+  readonly #sent = new Map<string, Pick<SendRequest, 'message' | 'ifGenerationMatch'>>();
   #names = 0;
 
   constructor(given: Case, world: World, oracles: ServedOracles) {
@@ -62,7 +62,8 @@ export class ServedCallers {
     const asked: Asked = { request, caller, truth, isForeign, isRepeat };
     if (request.what === 'watch' && !isForeign) {
       const tasksOf = (deps: Deps): Tasks => this.#tasks(deps, caller);
-      new Watcher({ world: this.#world, truth: truth!, tasksOf, request }).begin();
+      const { counts } = this.#oracles;
+      new Watcher({ world: this.#world, truth: truth!, tasksOf, request, counts }).begin();
       return;
     }
     this.#world.request('caller', async (deps) => {
@@ -164,23 +165,21 @@ export class ServedCallers {
     const seen = names && !isForeign ? await tasks.read(taskId) : undefined;
     const question = seen === undefined ? undefined : questionOf(seen);
     const text = question === undefined ? `says ${id}` : answerTo(question);
-    const known = this.#sent.get(name);
-    const message: TaskMessage = known ?? { messageId: id, role: 'user', parts: [{ text }] };
-    // Somebody else's message has an id of its own.
-    if (!isForeign) this.#sent.set(name, message);
-    const isNamed = question !== undefined && known === undefined;
+    const fresh = {
+      message: { messageId: isForeign ? `of ${caller.id}` : id, role: 'user', parts: [{ text }] },
+      ...(question === undefined ? {} : { ifGenerationMatch: seen!.generation }),
+    } as const;
+    // What is sent again is what was sent before; somebody else's message has an id of its own.
+    const known = isForeign ? undefined : this.#sent.get(name);
+    if (!isForeign && known === undefined) this.#sent.set(name, fresh);
     const from = truth!.generation;
-    const task = await tasks.send({
-      ...{ taskId, message },
-      ...(isNamed ? { ifGenerationMatch: seen!.generation } : {}),
-      ...(isForeign ? { message: { ...message, messageId: `of ${caller.id}` } } : {}),
-    });
+    const task = await tasks.send({ taskId, ...(known ?? fresh) });
     this.#oracles.checkTask(task, from);
     if (isForeign) return undefined;
     this.#oracles.taken.push({ taskId, messageId: id });
     if (!truth!.runIds.some((runId) => this.#world.items.has(`run#${runId} i#message-${id}`)))
       this.#fail('message-not-kept', `${id} of task ${short(taskId)}`);
-    return isNamed ? question : undefined;
+    return known === undefined ? question : undefined;
   }
 
   /** Waits for a task to end or ask, as a blocking message does; `answered`: the question that was answered before. */

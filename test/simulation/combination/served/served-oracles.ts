@@ -17,9 +17,20 @@ interface Taken {
   readonly messageId: string;
 }
 
+/** How often something was checked: what never comes up is not checked. */
+export interface ServedCounts {
+  /** Replies with a task that had been read as final before. */
+  finals: number;
+  /** Changes that followers were told. */
+  followed: number;
+  /** Connections of followers who came back. */
+  resumed: number;
+}
+
 /** Checks the promises about served tasks: with each write, with each reply, and at the end. */
 export class ServedOracles {
   readonly receivers: Receivers;
+  readonly counts: ServedCounts = { finals: 0, followed: 0, resumed: 0 };
   readonly taken: Taken[] = [];
   /** Tasks whose cancel was acknowledged. */
   readonly cancelled = new Set<string>();
@@ -87,6 +98,7 @@ export class ServedOracles {
     if (new Set(ids).size < ids.length) this.#fail('message-shown-twice', `${where}: ${ids.join(' ')}`);
     if (!isFinal(status.state)) return;
     const text = JSON.stringify(task);
+    if (this.#finals.has(taskId)) this.counts.finals++;
     const first = this.#finals.get(taskId) ?? text;
     this.#finals.set(taskId, first);
     if (text !== first) this.#fail('final-task-changed', `${where}: ${first} and then ${text}`);

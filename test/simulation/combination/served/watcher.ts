@@ -3,6 +3,7 @@ import type { Deps } from '../../../../lib/operations/deps.js';
 import type { Followed, Tasks } from '../../../../lib/serve/tasks.js';
 import type { World } from '../../world.js';
 import { short } from '../book.js';
+import type { ServedCounts } from './served-oracles.js';
 import type { ServedRequest } from './served.js';
 import type { TaskTruth } from './truth.js';
 
@@ -13,6 +14,7 @@ interface Watched {
   readonly truth: TaskTruth;
   readonly tasksOf: (deps: Deps) => Tasks;
   readonly request: Extract<ServedRequest, { what: 'watch' }>;
+  readonly counts: ServedCounts;
 }
 
 /** Follows a task, leaves, and comes back to any replica; checks that it sees each change once and in order. */
@@ -32,6 +34,7 @@ export class Watcher {
     const staysS = request.leaves[this.#connections];
     if (staysS === undefined) return;
     const number = ++this.#connections;
+    if (number > 1) this.#watched.counts.resumed++;
     const controller = new AbortController();
     world.at(world.nowMs + staysS * S, () => {
       controller.abort();
@@ -72,7 +75,8 @@ export class Watcher {
   }
 
   #checkNext(one: Followed): void {
-    const { truth } = this.#watched;
+    const { truth, counts } = this.#watched;
+    counts.followed++;
     if (one.kind === 'snapshot') {
       this.#fail('snapshot-in-stream', `at ${one.task.generation}`);
       return;
