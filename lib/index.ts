@@ -101,6 +101,7 @@ export type {
   ServeConfig,
   ServeLimits,
   SkillConfig,
+  ToolHints,
 } from './workflow/serve.js';
 export type { CallbackRules } from './workflow/callbacks.js';
 export type { Role } from './base/caller.js';
