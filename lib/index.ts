@@ -104,6 +104,7 @@ export type {
   TextHook,
   TextHooks,
   TextInfo,
+  ToolHints,
 } from './workflow/serve.js';
 export type { CallbackRules } from './workflow/callbacks.js';
 export type { Role } from './base/caller.js';

@@ -6,7 +6,7 @@ import type { ResponseStream, ServeHandler } from '../aws/serve-handler.js';
 import { splitTarget } from './split-target.js';
 
 /** Paths of the doors of served workflows, which a deployment has on a REST API of its own. */
-const servedPaths = /^\/(a2a|agents|\.well-known)(\/|$)/;
+const servedPaths = /^\/(a2a|agents|mcp|\.well-known)(\/|$)/;
 
 export function isServed(request: Pick<IncomingMessage, 'url'>): boolean {
   return servedPaths.test(splitTarget(request.url ?? '/').path);

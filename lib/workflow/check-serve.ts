@@ -2,7 +2,7 @@ import { isJsonObject } from '../base/json.js';
 import { isList } from '../base/list.js';
 import type { AnyWorkflow } from './context.js';
 import { type AgentConfig, depthMax, type ServeConfig, type SkillConfig } from './serve.js';
-import { skillSchemaOf } from './skill-schema.js';
+import { jsonSchemaOf, skillSchemaOf } from './skill-schema.js';
 
 const urlOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value) ? undefined : 'must be an http(s) URL';
@@ -10,10 +10,16 @@ const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? undefined : 'must be a text that is not empty';
 const textsOf = (value: unknown): string | undefined =>
   isList(value) && value.every((text) => textOf(text) === undefined) ? undefined : 'must be a list of texts';
+const flag = (value: unknown): string | undefined => (typeof value === 'boolean' ? undefined : 'must be true or false');
 const oneOf =
   (...words: readonly string[]) =>
   (value: unknown): string | undefined =>
     words.includes(value as string) ? undefined : `must be ${words.join(' or ')}`;
+
+/** Names of the MCP tools by which runs are handled. */
+export const runTools: ReadonlySet<string> = new Set([
+  ...['start_run', 'run_status', 'wait_for_run', 'signal_run', 'cancel_run'],
+]);
 
 type Check = (value: unknown) => string | undefined;
 const count: Check = (value) =>
@@ -36,6 +42,14 @@ const skillFields: Readonly<Record<string, Check>> = {
   examples: textsOf,
   context: oneOf('queue', 'parallel'),
   listed: oneOf('public', 'callers'),
+  task: oneOf('optional', 'required', 'forbidden'),
+  asksFirst: flag,
+  output: (value) =>
+    jsonSchemaOf(value) === undefined ? 'must be a schema that can be written as JSON Schema' : undefined,
+  hints: (value) =>
+    isJsonObject(value)
+      ? fields(value, { readOnly: flag, destructive: flag, idempotent: flag, openWorld: flag }, '')
+      : 'must be an object',
   maxLive: count,
 };
 const depth: Check = (value) =>
@@ -82,7 +96,9 @@ export function problemWithServe(serve: ServeConfig, workflows: ReadonlyMap<stri
   for (const [skill, config] of Object.entries<Partial<SkillConfig>>(skills)) {
     const described = { ...config, description: config.description ?? '' };
     const wrong =
-      fields(described, skillFields, `skills.${skill}.`) ?? problemWithInput(skill, workflows.get(skill), onMessage);
+      (runTools.has(skill) ? `skills.${skill} has the name of a tool for runs` : undefined) ??
+      fields(described, skillFields, `skills.${skill}.`) ??
+      problemWithInput(skill, workflows.get(skill), onMessage);
     if (wrong !== undefined) return wrong;
   }
   return undefined;

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonObject } from '../base/json.js';
 import type { AnyWorkflow } from './context.js';
 
@@ -95,6 +96,29 @@ export interface SkillConfig {
   readonly maxLive?: number;
   /** Whether the skill is in the public card, or only in the extended one, for callers. Default `public`. */
   readonly listed?: 'public' | 'callers';
+  /**
+   * Whether a call of the MCP tool can become a task. `required`: clients that have no tasks are refused; `forbidden`: a
+   * call is answered with its result, or with a handle if that takes longer than 20 s. Default `optional`.
+   */
+  readonly task?: 'optional' | 'required' | 'forbidden';
+  /** Whether the questions that come first are asked in answer to the call of the MCP tool, before there is a task. */
+  readonly asksFirst?: boolean;
+  /** Schema of the result, told to MCP clients, which reject a result that does not fit. Default: any JSON. */
+  readonly output?: StandardSchemaV1;
+  /** What hosts may assume of the MCP tool. Default: nothing. */
+  readonly hints?: ToolHints;
+}
+
+/** What hosts may assume of a tool; they are told, not enforced. */
+export interface ToolHints {
+  /** Changes nothing. */
+  readonly readOnly?: boolean;
+  /** May delete or overwrite. */
+  readonly destructive?: boolean;
+  /** A repeated call with the same arguments has no further effect. */
+  readonly idempotent?: boolean;
+  /** Reaches others than the systems of the app. */
+  readonly openWorld?: boolean;
 }
 
 /** Most that one caller of served workflows may do; what goes beyond is refused before anything is written. */

@@ -89,7 +89,7 @@ export class ScriptedTasks {
       read: (taskId) => Promise.resolve().then(() => this.#own(owner, taskId).task),
       list: (request) => Promise.resolve().then(() => this.#list(owner, request)),
       cancel: (taskId) => Promise.resolve().then(() => this.#cancel(owner, taskId)),
-      waitFor: (taskId, untilMs, signal, beyond) => this.#waitFor(owner, taskId, { untilMs, signal, beyond }),
+      waitFor: (taskId, untilMs, signal, until) => this.#waitFor(owner, taskId, { untilMs, signal, until }),
       follow: (taskId, options) => this.#follow(owner, taskId, options),
     };
   }
@@ -114,6 +114,7 @@ export class ScriptedTasks {
       taskId,
       contextId: request.contextId ?? `context-of-${taskId}`,
       skill: skill ?? 'triage',
+      createdAtMs: this.nowMs,
       status: { state: 'submitted', atMs: this.nowMs },
       history: [message],
       artifacts: [],
@@ -171,13 +172,16 @@ export class ScriptedTasks {
   async #waitFor(
     owner: string,
     taskId: string,
-    { untilMs, signal, beyond }: { untilMs: number; signal: AbortSignal | undefined; beyond: number | undefined },
+    {
+      untilMs,
+      signal,
+      until = ({ status }) => status.state === 'input-required',
+    }: { untilMs: number; signal: AbortSignal | undefined; until: ((task: ServedTask) => boolean) | undefined },
   ): Promise<ServedTask> {
     for (;;) {
       const { task } = this.#own(owner, taskId);
-      const { state } = task.status;
-      const isThere = beyond === undefined ? state === 'input-required' : task.generation > beyond;
-      if (isThere || isFinal(state) || this.nowMs >= untilMs || signal?.aborted === true) return task;
+      const rests = isFinal(task.status.state) || until(task);
+      if (rests || this.nowMs >= untilMs || signal?.aborted === true) return task;
       await this.#changed(signal);
     }
   }

@@ -26,16 +26,18 @@ export interface FollowUp {
   readonly heard?: TaskMessage;
   /** The answer is refused unless the task has this generation. */
   readonly ifGenerationMatch?: number;
+  /** Key of the question that is answered. Default: the oldest open one. */
+  readonly answers?: string;
 }
 
 /**
- * Takes a message to a task: the answer of the oldest open question, if there is one, otherwise a message that its
- * workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
+ * Takes a message to a task: the answer of the question that it names, or of the oldest open one, otherwise a message that
+ * its workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
  * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
  * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
  */
 export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | undefined> {
-  const { taskId, message, ifGenerationMatch } = request;
+  const { taskId, message, ifGenerationMatch, answers } = request;
   checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
   await admitSignal(deps, message as unknown as JsonValue);
   const task = await readTask(deps, taskId);
@@ -46,10 +48,14 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
   }
   // What an earlier run of the task has taken must not answer the question of a later one.
   if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;
-  const question = task.fold.openQuestions[0];
+  const question = answers === undefined ? task.fold.openQuestions[0] : task.fold.questionWithKey(answers);
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
+  }
+  if (question === undefined && answers !== undefined) {
+    if (await isKnown(deps, taskId, record)) return undefined;
+    throw questionClosed();
   }
   const heard = await hear(deps, { task, request }, record);
   if (heard === undefined) return undefined;
@@ -111,13 +117,17 @@ async function answer(
       return waitId;
     case 'closed':
       if (await isKnown(deps, request.taskId, record)) return waitId;
-      throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+      throw questionClosed();
     case 'run_ended':
     case 'run_not_found':
       await untilPast(deps, request.taskId, runId);
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
       return followUp(deps, request);
   }
+}
+
+function questionClosed(): EngineError {
+  return new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
 }
 
 /** Waits until a run that is about to end has ended, with its task or not. @throws EngineError `STORE_UNAVAILABLE` after 2 s */

@@ -1,13 +1,14 @@
 import { EngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
-import { answerHeaders, askedBy, callAt, type Endpoint, jsonResponse, streamed, visitOf } from './endpoint.js';
+import { jsonResponse } from '../json-response.js';
+import { answerHeaders, askedBy, callAt, type Endpoint, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type A2aProblem, type Asked, errorHeaders, httpErrorBody } from './errors.js';
 import type { StreamEvent } from './operation.js';
 import { jsonName } from './params.js';
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
-import { sseEvent } from './sse.js';
+import { sseEvent } from '../sse.js';
 import { wire10 } from './wire-1.0.js';
 
 const mediaType = 'application/a2a+json';

@@ -1,12 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { lazy } from '../../base/lazy.js';
+import { jsonResponse } from '../json-response.js';
 import type { A2aVersion } from './call.js';
-import { answerHeaders, askedBy, callAt, type Endpoint, jsonResponse, streamed, visitOf } from './endpoint.js';
+import { answerHeaders, askedBy, callAt, type Endpoint, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type Asked, errorHeaders, rpcError, rpcHttpStatus } from './errors.js';
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
-import { sseEvent, sseHeaders } from './sse.js';
+import { sseEvent, sseHeaders } from '../sse.js';
 import type { Wire } from './wire.js';
 import { wire10 } from './wire-1.0.js';
 

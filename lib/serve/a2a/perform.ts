@@ -155,7 +155,8 @@ async function rested(
   { tasks, signal }: Visit,
 ): Promise<ServedTask> {
   try {
-    return await tasks.waitFor(task.taskId, untilMs, signal, beyond);
+    const until = beyond === undefined ? undefined : ({ generation }: ServedTask) => generation > beyond;
+    return await tasks.waitFor(task.taskId, untilMs, signal, until);
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

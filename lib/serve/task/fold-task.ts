@@ -1,11 +1,12 @@
 import { defined } from '../../base/defined.js';
+import type { EngineErrorCode } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { Commit, HistoryEvent, MessageReceived, RunOutcome } from '../../history/event.js';
 import { toCaller, type AddressedQuestion } from '../../history/question.js';
 import type { RunHead } from '../../history/records.js';
-import { OpenQuestions } from './open-questions.js';
+import { OpenQuestions, type Requested } from './open-questions.js';
 import {
   isFinal,
   type Artifact,
@@ -32,6 +33,12 @@ const seenTypes = [
 type SeenEvent = Extract<HistoryEvent, { readonly type: (typeof seenTypes)[number] }>;
 const isSeen = (event: HistoryEvent): event is SeenEvent => (seenTypes as readonly string[]).includes(event.type);
 
+/** Errors with which a run ends by a fault of the engine, or of what it was given to store. */
+const faults: ReadonlySet<EngineErrorCode> = new Set([
+  ...(['INTERNAL', 'WORKFLOW_STUCK', 'NONDETERMINISM', 'HISTORY_FORMAT_UNKNOWN'] as const),
+  ...(['PAYLOAD_UNREADABLE', 'PAYLOAD_TOO_LARGE', 'CONFIG_INVALID'] as const),
+]);
+
 /**
  * Folds the histories of the runs that are one task, in their order, to what its caller sees. Everything comes from the
  * commits: the same ones give the same task and the same events, in every process.
@@ -48,7 +55,7 @@ export class TaskFold {
   readonly #history: TaskMessage[];
   readonly #artifacts = new Map<string, Artifact>();
   /** Questions to the caller that were requested but are not to be seen yet. */
-  readonly #asked = new Map<WaitId, AddressedQuestion>();
+  readonly #asked = new Map<WaitId, Requested>();
   readonly #open = new OpenQuestions();
   /** Answers that are taken in with the settlement of their question. */
   readonly #answers = new Map<WaitId, string>();
@@ -80,6 +87,7 @@ export class TaskFold {
     return this.#outcome?.status === 'continued' && this.#hasRunEnded ? this.#outcome.nextRunId : undefined;
   }
   #hasRunEnded = false;
+  #isFault = false;
 
   /** Whether answers were taken in that show with the end of their question, or of the run. */
   get hasAnswers(): boolean {
@@ -91,17 +99,27 @@ export class TaskFold {
     return this.#open.waitIds;
   }
 
+  /** Returns the open question with this key. */
+  questionWithKey(key: string): WaitId | undefined {
+    return this.#open.withKey(key);
+  }
+
   get task(): ServedTask {
     const { task, workflow } = this.#first;
     return {
       taskId: this.#taskId,
       contextId: task.contextId,
       skill: workflow,
+      createdAtMs: this.#first.createdAtMs,
       status: this.#status,
       history: [...this.#history],
       artifacts: [...this.#artifacts.values()],
       generation: this.#generation,
-      ...defined({ metadata: task.metadata }),
+      ...defined({
+        metadata: task.metadata,
+        questions: this.#open.shown,
+        isFault: this.#isFault ? true : undefined,
+      }),
     };
   }
 
@@ -135,7 +153,7 @@ export class TaskFold {
       case 'MessageReceived':
         return this.#receive(event.inboxId, event, messageOf);
       case 'ExternalWaitRequested':
-        if (event.form?.to === toCaller) this.#asked.set(event.waitId, event.form);
+        if (event.form?.to === toCaller) this.#asked.set(event.waitId, { name: event.name, form: event.form });
         return [];
       case 'ExternalWaitIssued':
         return this.#ask(event.waitId, event.atMs);
@@ -165,11 +183,10 @@ export class TaskFold {
   }
 
   #ask(waitId: WaitId, atMs: EpochMs): readonly TaskEvent[] {
-    const form = this.#asked.get(waitId);
-    if (form === undefined) return [];
+    const asked = this.#asked.get(waitId);
+    if (asked === undefined) return [];
     this.#asked.delete(waitId);
-    const message = this.#agentMessage(questionParts(form));
-    this.#open.open(waitId, { message, isForCredentials: form.kind === 'auth' });
+    this.#open.open(waitId, { ...asked, message: this.#agentMessage(questionParts(asked.form)) });
     return [this.#show(this.#open.state, atMs, this.#open.message)];
   }
 
@@ -209,6 +226,7 @@ export class TaskFold {
     // The next run cannot be given the answer to a question of this one.
     if (outcome.status === 'continued') return wasAsking ? [this.#show('working', atMs)] : [];
     if (outcome.status !== 'completed') {
+      this.#isFault = outcome.status === 'failed' && faults.has(outcome.error.code);
       const [state, text] = endOf(outcome);
       return [this.#show(state, atMs, text === undefined ? undefined : this.#agentMessage([{ text }]))];
     }

@@ -2,6 +2,7 @@ import { defineApp, defineWorkflow, type WorkflowContext } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Caller } from '../../../lib/base/caller.js';
+import type { ServedTask } from '../../../lib/serve/task/served-task.js';
 import { storedError } from '../../../lib/base/errors.js';
 import type { JsonObject } from '../../../lib/base/json.js';
 import { silentLog } from '../../../lib/base/log.js';
@@ -203,12 +204,15 @@ describe('CF-13: a read that names a generation', () => {
     const { generation } = await agent.tasks.read(agent.taskId);
     const untilMs = agent.app.deps.clock.nowMs() + 25_000;
     const { signal } = new AbortController();
-    expect((await agent.tasks.waitFor(agent.taskId, untilMs, signal, generation - 1)).generation).toBe(generation);
-    const waiting = agent.tasks.waitFor(agent.taskId, untilMs, signal, generation);
+    const beyond = (seen: number) => (task: ServedTask) => task.generation > seen;
+    expect((await agent.tasks.waitFor(agent.taskId, untilMs, signal, beyond(generation - 1))).generation).toBe(
+      generation,
+    );
+    const waiting = agent.tasks.waitFor(agent.taskId, untilMs, signal, beyond(generation));
     await agent.app.signal(agent.taskId, 'news', 'half');
     await agent.app.pass({ seconds: 5 });
     expect((await waiting).generation).toBe(generation + 1);
-    const idle = agent.tasks.waitFor(agent.taskId, untilMs, signal, generation + 1);
+    const idle = agent.tasks.waitFor(agent.taskId, untilMs, signal, beyond(generation + 1));
     await agent.app.pass({ seconds: 30 });
     expect((await idle).generation).toBe(generation + 1);
   });

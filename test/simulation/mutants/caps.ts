@@ -209,7 +209,7 @@ export const capsMutants: readonly Mutant[] = [
   streamed(
     'place-kept',
     'a stream that ends gives its place back',
-    'lib/serve/a2a/sse.ts',
+    'lib/serve/sse.ts',
     ['    await place?.leave();\n', ''],
     'are no more than there may be',
   ),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
 import { createA2aRoutes, type A2aOptions } from '../../../../lib/serve/a2a/routes.js';
-import type { Timer } from '../../../../lib/serve/a2a/sse.js';
+import type { Timer } from '../../../../lib/serve/sse.js';
 import { type AnyWorkflow, defineWorkflow } from '../../../../lib/workflow/define-workflow.js';
 import type { ServeConfig } from '../../../../lib/workflow/serve.js';
 import { type Script, ScriptedTasks } from '../../../support/scripted-tasks.js';

@@ -1,4 +1,4 @@
-import type { OpenedStream } from '../open-streams.js';
+import type { OpenedStream } from './open-streams.js';
 
 /** Calls `fire` after a delay, and returns a function that prevents it. */
 export type Timer = (delayMs: number, fire: () => void) => () => void;
