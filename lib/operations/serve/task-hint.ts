@@ -3,7 +3,7 @@ import type { RunOutcome } from '../../history/event.js';
 import { toCaller } from '../../history/question.js';
 import type { RunHead } from '../../history/records.js';
 import type { RunState } from '../../history/run-state.js';
-import type { TaskHint, TaskOfRun, TaskState } from '../../history/task-content.js';
+import type { TaskHint, TaskState } from '../../history/task-content.js';
 import type { RestingTask } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
@@ -38,7 +38,8 @@ export async function hintAtRest(
 
 /** Writes to the first head of a task what its later run says, unless something newer is there. May repeat. */
 export async function noteOnFirst(deps: Deps, head: RunHead, hint: TaskHint): Promise<void> {
-  const { firstRunId, ...task } = head.task as TaskOfRun;
+  if (head.task === undefined) return;
+  const { firstRunId, ...task } = head.task;
   const servedTasks = await deps.store.servedTasks();
   await servedTasks.setHint({ ...head, runId: firstRunId ?? head.runId, task }, hint);
 }

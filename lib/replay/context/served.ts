@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
-import { cutUtf8, isJsonObject, type JsonValue } from '../../base/json.js';
+import { cutUtf8, isJsonObject } from '../../base/json.js';
 import { failureTextBytes } from '../../base/limits.js';
 import { isList } from '../../base/list.js';
 import { messageSignal, type Part, type TaskMessage } from '../../history/task-content.js';
@@ -34,7 +34,7 @@ export function served(host: ContextHost, { signal }: Pick<WorkflowContext, 'sig
       checkName(artifactId, 'the id of an artifact');
       const details = defined({ name, description, metadata });
       const artifact = { artifactId, ...(json(details, 'an artifact') as typeof details), parts: partsOf(update) };
-      checkJsonBytes('an artifact is', jsonBytes(artifact as unknown as JsonValue), artifactMaxBytes);
+      checkJsonBytes('an artifact is', jsonBytes(artifact), artifactMaxBytes);
       if (task === undefined) return;
       const marks = { append: append === true ? true : undefined, lastChunk: lastChunk === true ? true : undefined };
       host.derived.updateArtifact({ artifact, ...(defined(marks) as { append?: true; lastChunk?: true }) });
