@@ -72,10 +72,11 @@ const mayImport = {
 
   // Served workflows: what callers see, and the doors over it. The port `lib/serve/tasks` keeps them from the use cases.
   'lib/serve/task': ['lib/base', 'lib/history'],
-  'lib/serve': ['lib/base', 'lib/serve/task'],
-  'lib/serve/a2a': [
+  'lib/serve': ['lib/base', 'lib/serve/task', 'lib/http/read-body'],
+  'lib/serve/a2a': [...['lib/base', 'lib/history', 'lib/workflow', 'lib/serve', 'lib/serve/task'], 'lib/http/parse'],
+  'lib/serve/mcp': [
     ...['lib/base', 'lib/history', 'lib/workflow', 'lib/serve', 'lib/serve/task'],
-    ...['lib/http/parse', 'lib/http/read-body'],
+    'lib/remote/mcp/param-headers',
   ],
 
   // Doors and wiring.

@@ -75,19 +75,7 @@ export class Outwait extends Construct {
     const serve = props.serve === false ? undefined : props.serve;
     this.served = serve === undefined ? undefined : createServeApi(this, serve, props);
     this.functions = createFunctions(this, props, (name) => this.#environment(name, props));
-    grantRights({
-      functions: this.functions,
-      table: this.table,
-      queues: this.queues,
-      tokenKeys: this.tokenKeys,
-      managementTokens: this.#managementTokens(props),
-      serveTokens: serve?.access.kind === 'keys' ? this.#managementTokens(props) : [],
-      payloadKey: props.payloadKey,
-      eventBus: props.eventBus,
-      noticeTopics: props.noticeTopics ?? [],
-      secrets: props.secrets ?? [],
-      parameters: props.parameters ?? [],
-    });
+    this.#grantRights(props);
     this.aliases = props.rollout === undefined ? undefined : createAliases(this.functions);
     this.#receive('turn', 'turn', props);
     this.#receive('work', 'poll', props);
@@ -123,6 +111,24 @@ export class Outwait extends Construct {
       hasAuthorizer: props.authorizer !== undefined,
       sweepDeadLetters: deadLetters.sweep,
       secrets: [this.tokenKeys, this.managementToken].filter((secret) => secret instanceof Secret),
+    });
+  }
+
+  #grantRights(props: OutwaitProps): void {
+    const { serve } = props;
+    const servesKeys = serve !== undefined && serve !== false && serve.access.kind === 'keys';
+    grantRights({
+      functions: this.functions,
+      table: this.table,
+      queues: this.queues,
+      tokenKeys: this.tokenKeys,
+      managementTokens: this.#managementTokens(props),
+      serveTokens: servesKeys ? this.#managementTokens(props) : [],
+      payloadKey: props.payloadKey,
+      eventBus: props.eventBus,
+      noticeTopics: props.noticeTopics ?? [],
+      secrets: props.secrets ?? [],
+      parameters: props.parameters ?? [],
     });
   }
 

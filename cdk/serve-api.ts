@@ -78,7 +78,7 @@ export function createServeApi(scope: Construct, serve: OutwaitServe, props: Out
 
 /**
  * Puts the REST API in front of the function, which answers each path as a stream. With `iam` the gateway lets in who signs
- * requests; cards are for everyone.
+ * requests; cards and the documents of discovery are for everyone.
  */
 export function openServeApi(
   scope: Construct,
@@ -99,6 +99,9 @@ export function openServeApi(
   if (serve.access.kind === 'iam') {
     const agent = api.root.addResource('agents').addResource('{skill}');
     route(agent, AuthorizationType.IAM);
+    const mcp = api.root.addResource('mcp');
+    mcp.addMethod('ANY', integration, { authorizationType: AuthorizationType.IAM });
+    mcp.addResource('server-card').addMethod('GET', integration, { authorizationType: AuthorizationType.NONE });
     for (const parent of [api.root, agent]) route(parent.addResource('.well-known'), AuthorizationType.NONE);
   }
   addGatewayResponses(api);

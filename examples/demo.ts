@@ -1,17 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
-import { arch, platform, tmpdir } from 'node:os';
+import { arch, platform } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { processesWithArgument } from '../lib/local/process-identity.js';
-import type { Child } from './demo/child.js';
-import { Children, killProcess } from './demo/child.js';
+import { Children } from './demo/child.js';
+import { crash, type DevEngine, freePort, startDevEngine } from './demo/engine.js';
 import type { FunctionsStats } from './demo/engine-client.js';
 import { EngineClient } from './demo/engine-client.js';
 import { LiveView } from './demo/live-view.js';
+import { runOnStage, type Stage } from './demo/on-stage.js';
 import type { RunProgress } from './demo/run-progress.js';
 import type { DemoRun } from './demo/verdict.js';
 import { demoRuns, problemsOf } from './demo/verdict.js';
@@ -35,7 +32,6 @@ const untilWaitingMs = 15_000;
 const untilEndedMs = 35_000;
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const projectFolder = join(here, '..');
 
 interface StartedRun extends DemoRun {
   readonly runId: string;
@@ -48,8 +44,8 @@ const say = (text = ''): void => {
   view.say(text);
 };
 
-/** Runs the demo and returns what was wrong. Everything that it starts ends on failure and when `signal` aborts. */
-async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
+/** Runs the demo and returns what was wrong. */
+async function demo({ folder, signal }: Stage): Promise<string[]> {
   const begunAtMs = Date.now();
 
   say('1. Two servers, each a process of its own, standing in for services that other companies run:');
@@ -77,7 +73,7 @@ async function demo(folder: string, signal: AbortSignal): Promise<string[]> {
   say();
 
   say('4. While both wait: kill -9 to the engine and to its database. Nothing gets a chance to save anything.');
-  await crash(first, folder);
+  say(`   killed: ${await crash(first, folder)}`);
   say(`   For ${seconds(downMs)} no part of the engine runs. The tasks on the servers continue.`);
   await delay(downMs, undefined, { signal });
   say();
@@ -143,10 +139,8 @@ async function startServer(name: string, signal: AbortSignal): Promise<string> {
   return readyLine.slice(readyLine.indexOf('http'));
 }
 
-interface Engine {
-  readonly process: Child;
+interface Engine extends DevEngine {
   readonly client: EngineClient;
-  readonly store: string;
 }
 
 async function startEngine(
@@ -156,11 +150,8 @@ async function startEngine(
   signal: AbortSignal,
 ): Promise<Engine> {
   const config = join(here, 'outwait.config.ts');
-  const args = [join(projectFolder, 'bin', 'outwait.js'), 'dev', '--port', String(port)];
-  args.push('--config', config, '--state', folder, ...(values.store === undefined ? [] : ['--store', values.store]));
-  const started = await children.start('outwait dev', { args, ready: /^outwait dev ready at/, env }, signal);
-  const [, url = '', store = ''] = /ready at (\S+) \(store: (.*)\)$/.exec(started.readyLine) ?? [];
-  return { process: started, client: new EngineClient(url), store };
+  const engine = await startDevEngine(children, { config, folder, port, store: values.store, env }, signal);
+  return { ...engine, client: new EngineClient(engine.url) };
 }
 
 /** Shows the runs until each of them is in the expected state, or for `forMs` if there is none. */
@@ -184,28 +175,6 @@ async function watch(
   }
 }
 
-/** Kills the engine first and then its database; in the other order the engine would restart the database. */
-async function crash(engine: Engine, folder: string): Promise<void> {
-  const { pid } = engine.process;
-  const databases = databasesOn(folder);
-  const isPartOfEngine = engine.store.startsWith('memory');
-  if (databases.length === 0 && !isPartOfEngine) throw new Error('the process of the database was not found');
-  await engine.process.kill();
-  for (const database of databases) await killProcess(database);
-  say(
-    isPartOfEngine
-      ? `   killed: the engine (process ${pid}); its store is part of it, there is no database process`
-      : `   killed: the engine (process ${pid}) and its database (process ${databases.join(', ')})`,
-  );
-}
-
-/**
- * Finds the process of the database that `outwait dev` runs on this folder; none if the store is part of the engine.
- */
-function databasesOn(folder: string): number[] {
-  return processesWithArgument(join(folder, 'dynamodb.sqlite'));
-}
-
 async function statsOf(url: string): Promise<RemoteStats> {
   const response = await fetch(new URL('/stats', url));
   return (await response.json()) as RemoteStats;
@@ -225,46 +194,15 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(ms % 1000 === 0 ? 0 : 2)} s`;
 }
 
-/** Picks a free port. The engine cannot choose one itself, because its second start needs the same port. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-const interrupted = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(name, () => {
-    interrupted.abort(new Error(`interrupted by ${name}`));
-  });
-}
-process.once('exit', () => {
-  children.killAll();
-});
-
-const folder = await mkdtemp(join(tmpdir(), 'outwait-demo-'));
-let problems: readonly string[];
-try {
-  problems = await demo(folder, interrupted.signal);
-} catch (error) {
-  problems = [(error as Error).message, ...children.unexpectedEnds];
-}
-await children.endAll();
-for (const pid of databasesOn(folder)) await killProcess(pid);
-
-view.freeze();
-say();
-if (interrupted.signal.aborted) {
-  await rm(folder, { recursive: true, force: true });
-  say('Interrupted. Everything that the demo started has ended.');
-  process.exitCode = 130;
-} else if (problems.length === 0) {
-  await rm(folder, { recursive: true, force: true });
-  say('It worked: the engine died in the middle, nothing was lost, and nothing was requested twice.');
-} else {
-  for (const problem of problems) say(`It did not work: ${problem}`);
-  say(`The state of the engine is in ${folder}`);
-  process.exitCode = 1;
-}
+await runOnStage(
+  async (stage) => {
+    const problems = await demo(stage);
+    view.freeze();
+    return problems;
+  },
+  {
+    children,
+    say,
+    worked: 'It worked: the engine died in the middle, nothing was lost, and nothing was requested twice.',
+  },
+);

@@ -101,6 +101,10 @@ export type {
   ServeConfig,
   ServeLimits,
   SkillConfig,
+  TextHook,
+  TextHooks,
+  TextInfo,
+  ToolHints,
 } from './workflow/serve.js';
 export type { CallbackRules } from './workflow/callbacks.js';
 export type { Role } from './base/caller.js';

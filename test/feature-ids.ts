@@ -8,7 +8,7 @@ export const featureIds: readonly string[] = [
   ...['S0-160', 'S0-161', 'S0-162', 'S0-163', 'S0-164'],
   ...['S0-170', 'S0-171', 'S0-172', 'S0-173', 'S0-174', 'S0-175', 'S0-176', 'S0-177'],
   ...['S0-180', 'S0-181', 'S0-182', 'S0-183', 'S0-184', 'S0-185', 'S0-186', 'S0-187', 'S0-188', 'S0-189'],
-  'S2-11',
+  ...['S2-11', 'S3-12', 'S3-13', 'S3-14', 'S3-15', 'S3-16', 'S3-17', 'S3-18'],
 ];
 
 /**
@@ -34,6 +34,9 @@ export const a2aCaseIds: readonly string[] = [
   ...['A2A-C52', 'A2A-C53', 'A2A-C54', 'A2A-C55', 'A2A-C56', 'A2A-C57'],
 ];
 
+/** Cases of a server over A2A, each cited as `A2A-S<number>`. */
+export const a2aServerCaseIds: readonly string[] = Array.from({ length: 33 }, (_, at) => `A2A-S${at + 1}`);
+
 const pushIsLater = 'nobody pushes to us yet';
 
 /** Cases that do not exist here, or not in that form, each with the reason. */
@@ -47,5 +50,6 @@ export const notDone: Readonly<Record<string, string>> = {
   'A2A-C24': pushIsLater,
   'A2A-C25': pushIsLater,
   'A2A-C26': pushIsLater,
+  'S3-14': 'no result arrives without its task: the run that returns is the task',
   'S0-188': 'a reply to a start has the limit of every remote reply, 4 MiB (S0-42)',
 };

@@ -16,7 +16,7 @@ export interface ServedCost {
   readonly send: Capacity;
   /** From there on until nothing of the task is left to do. */
   readonly rest: Capacity;
-  /** One read of the ended task. */
+  /** A read of the ended task. */
   readonly read: Capacity;
   readonly readMs: number;
   /** Pushes that were sent. */

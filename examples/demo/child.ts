@@ -22,6 +22,8 @@ interface ChildOptions {
   /** Matches the line that reports that the program is ready. */
   readonly ready: RegExp;
   readonly env?: Readonly<Record<string, string>>;
+  /** Receives each line that the program prints. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** The programs that were started, so that none outlives the process that started them. */
@@ -60,6 +62,7 @@ export class Children {
       };
       const hear = (line: string): void => {
         said.push(line);
+        options.onLine?.(line);
         if (options.ready.test(line)) resolve(line);
       };
       createInterface({ input: child.stdout }).on('line', hear);

@@ -55,6 +55,9 @@ export function serveHandler(getDeps: GetDeps, options: ServeOptions = {}): Serv
   };
 }
 
+/** Paths of MCP, whose doors load with the first request. */
+const mcpPaths = /^\/(mcp(\/|$)|\.well-known\/(mcp\/|ai-catalog|oauth-protected))/;
+
 const loadProblem = lazy(() => import('../http/problem.js'));
 const loadRefusals = lazy(() => import('../http/refusals.js'));
 
@@ -63,18 +66,28 @@ function createRoutes(deps: Deps, options: ServeOptions) {
   const serve = atUrl(deps.app.serve, options.serveUrl);
   const openStream = createOpenStream(deps, options.streamsMax ?? streamsMaxDefault);
   const refusals = lazy(async () => new (await loadRefusals()).Refusals(deps));
-  const routes = createA2aRoutes({
+  const shared = {
     ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log },
-    pushes: deps.pushSender !== undefined,
     ...defined({ streamMaxMs: options.streamMaxMs }),
-    jwks: () => publicKeys(deps.tokens.signingSeeds()),
-    admit: async (request, arrival) =>
+    admit: async (request: Request, arrival: unknown) =>
       admit(deps, { serve, request, arrival: arrival as Arrival, refusals, openStream }, options),
+  };
+  const routes = createA2aRoutes({
+    ...shared,
+    pushes: deps.pushSender !== undefined,
+    jwks: () => publicKeys(deps.tokens.signingSeeds()),
+  });
+  const mcp = lazy(async () => {
+    const { createMcpRoutes } = await import('../serve/mcp/routes.js');
+    const seal = (text: string): string => deps.tokens.sentDigest(text);
+    return createMcpRoutes({ ...shared, seal, ...defined({ allowedOrigins: options.allowedOrigins }) });
   });
   return async (event: APIGatewayProxyEvent, signal?: AbortSignal): Promise<Response> => {
     const scheme = options.loopbackOnly === true ? 'http' : 'https';
     try {
-      return await routes.fetch(toRequestOfRest(event, { scheme, signal }), arrivalOf(event));
+      const request = toRequestOfRest(event, { scheme, signal });
+      if (mcpPaths.test(event.path)) return await (await mcp())(request, arrivalOf(event));
+      return await routes.fetch(request, arrivalOf(event));
     } catch (error) {
       return (await loadProblem()).problemResponse(error, deps.log);
     }

@@ -10,7 +10,8 @@ export const idempotentSendExtension = `${base}/idempotent-send/v1`;
 
 /**
  * Tasks and events carry their generation, in the metadata under this URI: 1 when the task is made, and 1 more with each
- * event. A subscriber that gives the last one back is sent what came after; a message may name the one it answers.
+ * event. A subscriber that gives the last one back is sent what came after; a message may name the one it answers, and a
+ * read may wait for what comes after one.
  */
 export const sequenceExtension = `${base}/sequence/v1`;
 

@@ -234,4 +234,19 @@ export const trims: readonly Trim[] = [
       format() { throw new Error('this part of the SDK is not in the bundle'); }
     }`,
   },
+  {
+    // Lets the clients send as fast as they like in the retry mode `adaptive` of `AWS_RETRY_MODE` too, which is then as
+    // `standard`: it paces the requests of one process, of which a function has few.
+    kind: 'replacement',
+    name: 'no-adaptive-pace',
+    saves: { atOnceBytes: 2_550, allBytes: 2_550 },
+    reliesOn: [
+      '@smithy/core/dist-es/submodules/retry/util-retry/AdaptiveRetryStrategy.js',
+      '@smithy/core/dist-es/submodules/retry/util-retry/DefaultRateLimiter.js',
+    ],
+    importers: /[\\/]util-retry[\\/]AdaptiveRetryStrategy\.js$/,
+    imports: /^\.\/DefaultRateLimiter$/,
+    path: 'rate-limiter',
+    instead: 'export class DefaultRateLimiter { async getSendToken() {} updateClientSendingRate() {} }',
+  },
 ];

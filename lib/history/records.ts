@@ -19,8 +19,11 @@ import type { RunCallback } from './push-config.js';
 import type { OfQuestion } from './question.js';
 import type { RemoteQuestion } from './remote-question.js';
 import type { Settlement, TokenOutcome } from './settlement.js';
+import type { DebouncedStart, LanePlace } from './start-records.js';
 import type { TaskMessage, TaskHint, TaskOfRun } from './task-content.js';
 import type { TaskTrail } from './task-trail.js';
+
+export type { DebouncedStart, LanePlace };
 
 /** Status as stored. `ending`: the outcome is fixed and waits are being closed. */
 export type RunStatus = 'running' | 'ending' | RunOutcome['status'];
@@ -109,26 +112,6 @@ export interface RunHead extends Marker {
   readonly blocked?: StoredError;
   /** Failed turns in a row, if the last one failed. */
   readonly failedTurns?: FailedTurns;
-}
-
-/** Place of a run in its lane: the runs of one workflow that have the same concurrency key, in the order of acceptance. */
-export interface LanePlace {
-  /** The concurrency key. */
-  readonly key: string;
-  /** The run does not begin before this run of the lane, including its continuations, has ended. */
-  readonly afterRunId?: RunId;
-  /** Whether the run asks those before it to cancel. */
-  readonly replaces?: boolean;
-  /** The run that waits for this one, and is told of its end. */
-  readonly nextRunId?: RunId;
-}
-
-/** State of a run that waits for the last of several starts. */
-export interface DebouncedStart {
-  /** The run begins at the latest then. */
-  readonly untilMs: EpochMs;
-  /** Fresh with each start: the run begins only with the input of the last one. */
-  readonly startId: string;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type { Log } from '../base/log.js';
 import { gatewayBodyMaxBytes } from '../topology/topology.js';
+import { splitTarget } from './split-target.js';
 
 /** The doors of served workflows, which stream their responses. */
 export interface ServedDoors {
@@ -108,19 +109,6 @@ export function toEvent(request: IncomingMessage, body: Buffer): APIGatewayProxy
     ...defined({ body: body.length === 0 ? undefined : body.toString(asText ? 'utf8' : 'base64') }),
     isBase64Encoded: body.length > 0 && !asText,
   };
-}
-
-/**
- * Returns path and query of a request target, which may be a whole URL; a target without a path (`*`) counts as `/`.
- */
-function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  if (!target.startsWith('/')) {
-    if (!URL.canParse(target)) return { path: '/', query: '' };
-    const { pathname, search } = new URL(target);
-    return { path: pathname, query: search.slice(1) };
-  }
-  const mark = target.indexOf('?');
-  return mark < 0 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
 function joinedHeaders(request: IncomingMessage): Record<string, string> {

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { ResponseStream, ServeHandler } from '../aws/serve-handler.js';
+import { splitTarget } from './split-target.js';
 
 /** Paths of the doors of served workflows, which a deployment has on a REST API of its own. */
-const servedPaths = /^\/(a2a|agents|\.well-known)(\/|$)/;
+const servedPaths = /^\/(a2a|agents|mcp|\.well-known)(\/|$)/;
 
-export function isServed(request: IncomingMessage): boolean {
-  return servedPaths.test(new URL(request.url ?? '/', 'http://local').pathname);
+export function isServed(request: Pick<IncomingMessage, 'url'>): boolean {
+  return servedPaths.test(splitTarget(request.url ?? '/').path);
 }
 
 /**
@@ -50,7 +51,8 @@ function streamTo(response: ServerResponse): ResponseStream {
 
 /** Returns the event for a request. Bodies of this API are text. */
 function toRestEvent(request: IncomingMessage, body: Buffer): APIGatewayProxyEvent {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://local');
+  const { path, query: search } = splitTarget(request.url ?? '/');
+  const searchParams = new URLSearchParams(search);
   const query = [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)] as const);
   const headers = Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []] as const);
   const last = (entries: readonly (readonly [string, readonly string[]])[]) =>
@@ -59,18 +61,18 @@ function toRestEvent(request: IncomingMessage, body: Buffer): APIGatewayProxyEve
   const method = request.method ?? 'GET';
   return {
     resource: '/{proxy+}',
-    path: pathname,
+    path,
     httpMethod: method,
     headers: last(headers),
     multiValueHeaders: Object.fromEntries(headers.map(([name, values]) => [name, [...values]])),
     queryStringParameters: query.length === 0 ? null : last(query),
     multiValueQueryStringParameters:
       query.length === 0 ? null : Object.fromEntries(query.map(([name, values]) => [name, [...values]])),
-    pathParameters: { proxy: pathname.slice(1) },
+    pathParameters: { proxy: path.slice(1) },
     stageVariables: null,
     requestContext: {
       ...{ accountId: '000000000000', apiId: 'local', authorizer: null, protocol: `HTTP/${request.httpVersion}` },
-      ...{ httpMethod: method, path: pathname, stage: 'local', requestId: randomUUID(), resourceId: 'local' },
+      ...{ httpMethod: method, path, stage: 'local', requestId: randomUUID(), resourceId: 'local' },
       ...{ requestTimeEpoch: nowMs, resourcePath: '/{proxy+}' },
       identity: {
         ...{ accessKey: null, accountId: null, apiKey: null, apiKeyId: null, caller: null, clientCert: null },

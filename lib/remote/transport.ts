@@ -83,6 +83,8 @@ export type PollReply =
        * handle.
        */
       readonly ttlMs?: number | null;
+      /** A2A: number of the last change of the task, from 1, if the agent counts them. */
+      readonly generation?: number;
     }
   | { readonly kind: 'ended'; readonly end: RemoteEnd }
   /** The server replied to this request that it knows no such task: not yet, no longer, or not for us. */

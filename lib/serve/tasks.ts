@@ -17,6 +17,8 @@ export interface SendRequest {
   readonly key?: string;
   /** The answer is refused unless the task has this generation: it names the question that its sender has seen. */
   readonly ifGenerationMatch?: number;
+  /** Key of the question that is answered. Default: the oldest open one. @see OpenQuestion */
+  readonly answers?: string;
   /** Where news of the task are pushed to, from its start on. Given only where there are `PushConfigs`. */
   readonly push?: NewPushConfig;
   /** W3C trace context of the caller. */
@@ -63,10 +65,21 @@ export interface Tasks {
   read(taskId: string): Promise<ServedTask>;
   /** @throws EngineError `INPUT_INVALID` for a page token that is not one */
   list(request: ListRequest): Promise<TaskPage>;
-  /** Requests the cancel, and waits up to 2 s for it. @throws EngineError `TASK_ENDED` unless it ended as canceled */
-  cancel(taskId: string): Promise<ServedTask>;
-  /** Waits until the task is final or asks its caller, at most until `untilMs`; then returns it as it is. */
-  waitFor(taskId: string, untilMs: EpochMs, signal?: AbortSignal): Promise<ServedTask>;
+  /**
+   * Requests the cancel, and waits for it up to `waitMs` (default 2 s).
+   * @throws EngineError `TASK_ENDED` unless it ended as canceled
+   */
+  cancel(taskId: string, options?: { readonly waitMs?: number }): Promise<ServedTask>;
+  /**
+   * Waits until the task is final or as `until` says (default: it asks its caller), at most until `untilMs`; then
+   * returns it as it is.
+   */
+  waitFor(
+    taskId: string,
+    untilMs: EpochMs,
+    signal?: AbortSignal,
+    until?: (task: ServedTask) => boolean,
+  ): Promise<ServedTask>;
   /**
    * Follows a task to its end; ends early when `signal` aborts. `afterGeneration`: no snapshot, only what came after, also
    * of a task that is final. @throws EngineError `TASK_ENDED` before the first event, if the task is final and there is

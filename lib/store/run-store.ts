@@ -34,6 +34,7 @@ export type { RestingTask } from './parts/head-markers.js';
 export type { ListPage } from './parts/lists.js';
 export type { Cap } from './parts/tenant-counts.js';
 export type { KeyedStart, PointerAsRead, StartPlace } from './parts/limited-starts.js';
+export type { Slots } from './parts/slots.js';
 export type { SettleGuard, Settling } from './parts/tokens.js';
 
 /**

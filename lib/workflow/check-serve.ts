@@ -2,7 +2,7 @@ import { isJsonObject } from '../base/json.js';
 import { isList } from '../base/list.js';
 import type { AnyWorkflow } from './context.js';
 import { type AgentConfig, depthMax, type ServeConfig, type SkillConfig } from './serve.js';
-import { skillSchemaOf } from './skill-schema.js';
+import { jsonSchemaOf, skillSchemaOf } from './skill-schema.js';
 
 const urlOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value) ? undefined : 'must be an http(s) URL';
@@ -10,10 +10,16 @@ const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? undefined : 'must be a text that is not empty';
 const textsOf = (value: unknown): string | undefined =>
   isList(value) && value.every((text) => textOf(text) === undefined) ? undefined : 'must be a list of texts';
+const flag = (value: unknown): string | undefined => (typeof value === 'boolean' ? undefined : 'must be true or false');
 const oneOf =
   (...words: readonly string[]) =>
   (value: unknown): string | undefined =>
     words.includes(value as string) ? undefined : `must be ${words.join(' or ')}`;
+
+/** Names of the MCP tools by which runs are handled. */
+export const runTools: ReadonlySet<string> = new Set([
+  ...['start_run', 'run_status', 'wait_for_run', 'signal_run', 'cancel_run'],
+]);
 
 type Check = (value: unknown) => string | undefined;
 const count: Check = (value) =>
@@ -36,12 +42,22 @@ const skillFields: Readonly<Record<string, Check>> = {
   examples: textsOf,
   context: oneOf('queue', 'parallel'),
   listed: oneOf('public', 'callers'),
+  task: oneOf('optional', 'required', 'forbidden'),
+  asksFirst: flag,
+  output: (value) =>
+    jsonSchemaOf(value) === undefined ? 'must be a schema that can be written as JSON Schema' : undefined,
+  hints: (value) =>
+    isJsonObject(value)
+      ? fields(value, { readOnly: flag, destructive: flag, idempotent: flag, openWorld: flag }, '')
+      : 'must be an object',
   maxLive: count,
 };
 const depth: Check = (value) =>
   count(value) === undefined && (value as number) <= depthMax
     ? undefined
     : `must be a whole number from 1 to ${depthMax}`;
+const hook: Check = (value) => (typeof value === 'function' ? undefined : 'must be a function');
+const textFields = { incoming: hook, outgoing: hook };
 const limitFields = { maxLive: count, perMinute: count, turnsPerContext: count, depth };
 
 /** Checks a list of objects, each with a text of its own in `field`. */
@@ -69,16 +85,20 @@ function fields(given: object, checks: Readonly<Record<string, Check>>, path: st
  * starts: an app is checked when it is built, and when local mode loads it.
  */
 export function problemWithServe(serve: ServeConfig, workflows: ReadonlyMap<string, AnyWorkflow>): string | undefined {
-  const { agent, skills = {}, onMessage, limits = {} } = serve as Partial<ServeConfig>;
+  const { agent, skills = {}, onMessage, limits = {}, text = {} } = serve as Partial<ServeConfig>;
   if (!isJsonObject(agent)) return 'agent must be an object';
   const { name = '', description = '' } = agent as Partial<AgentConfig>;
   const problem =
-    fields({ ...agent, name, description }, agentFields, 'agent.') ?? fields(limits, limitFields, 'limits.');
+    fields({ ...agent, name, description }, agentFields, 'agent.') ??
+    fields(limits, limitFields, 'limits.') ??
+    fields(text, textFields, 'text.');
   if (problem !== undefined) return problem;
   for (const [skill, config] of Object.entries<Partial<SkillConfig>>(skills)) {
     const described = { ...config, description: config.description ?? '' };
     const wrong =
-      fields(described, skillFields, `skills.${skill}.`) ?? problemWithInput(skill, workflows.get(skill), onMessage);
+      (runTools.has(skill) ? `skills.${skill} has the name of a tool for runs` : undefined) ??
+      fields(described, skillFields, `skills.${skill}.`) ??
+      problemWithInput(skill, workflows.get(skill), onMessage);
     if (wrong !== undefined) return wrong;
   }
   return undefined;

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JsonObject } from '../base/json.js';
 import type { AnyWorkflow } from './context.js';
 
@@ -13,6 +14,32 @@ export interface ServeConfig {
   readonly onMessage?: string;
   /** Most that one caller may do. Default: only chains of calls are limited, which costs nothing. */
   readonly limits?: ServeLimits;
+  /** What looks at every text between callers and workflows, and may change or refuse it. Default: nothing. */
+  readonly text?: TextHooks;
+}
+
+/** Hooks for the texts between callers and served workflows: to mask secrets, or to keep out what must not come in. */
+export interface TextHooks {
+  /** Returns what a workflow hears of a text that its caller has sent. If it throws, the message is refused. */
+  readonly incoming?: TextHook;
+  /**
+   * Returns what a caller sees of a text of its workflow. If it throws, nothing of it is shown, and the task has failed.
+   * May be called again for a text that another process has not recorded.
+   */
+  readonly outgoing?: TextHook;
+}
+
+/** Must answer within 10 s, and may add at most 16 KiB to a message, an artifact or a result. */
+export type TextHook = (text: string, info: TextInfo) => string | Promise<string>;
+
+/** What a text is part of. */
+export interface TextInfo {
+  readonly of: 'message' | 'answer' | 'arguments' | 'progress' | 'artifact' | 'question' | 'result' | 'rejection';
+  readonly workflow: string;
+  readonly taskId: string;
+  readonly contextId: string;
+  /** Who called the workflow. Missing for the caller on this machine. */
+  readonly callerId?: string;
 }
 
 /** What the agent card says of the agent. */
@@ -69,6 +96,29 @@ export interface SkillConfig {
   readonly maxLive?: number;
   /** Whether the skill is in the public card, or only in the extended one, for callers. Default `public`. */
   readonly listed?: 'public' | 'callers';
+  /**
+   * Whether a call of the MCP tool can become a task. `required`: clients that have no tasks are refused; `forbidden`: a
+   * call is answered with its result, or with a handle if that takes longer than 20 s. Default `optional`.
+   */
+  readonly task?: 'optional' | 'required' | 'forbidden';
+  /** Whether the questions that come first are asked in answer to the call of the MCP tool, before there is a task. */
+  readonly asksFirst?: boolean;
+  /** Schema of the result, told to MCP clients, which reject a result that does not fit. Default: any JSON. */
+  readonly output?: StandardSchemaV1;
+  /** What hosts may assume of the MCP tool. Default: nothing. */
+  readonly hints?: ToolHints;
+}
+
+/** What hosts may assume of a tool; they are told, not enforced. */
+export interface ToolHints {
+  /** Changes nothing. */
+  readonly readOnly?: boolean;
+  /** May delete or overwrite. */
+  readonly destructive?: boolean;
+  /** A repeated call with the same arguments has no further effect. */
+  readonly idempotent?: boolean;
+  /** Reaches others than the systems of the app. */
+  readonly openWorld?: boolean;
 }
 
 /** Most that one caller of served workflows may do; what goes beyond is refused before anything is written. */
@@ -79,12 +129,12 @@ export interface ServeLimits {
   readonly perMinute?: number;
   /** Tasks of one context. Default 100. */
   readonly turnsPerContext?: number;
-  /** Agents in a chain of calls, this one among them: at most 20. Default 5, also without `limits`. */
+  /** Agents in a chain of calls, this one among them: at most 16. Default 5, also without `limits`. */
   readonly depth?: number;
 }
 
 /** Longest chain of calls. */
-export const depthMax = 20;
+export const depthMax = 16;
 
 /** Returns what is wrong with the names in what is served, if anything; `problemWithServe` checks the rest. */
 export function problemWithServedNames(

@@ -6,9 +6,14 @@ import type { AnyWorkflow } from './context.js';
  * Schema. The input is checked by the schema itself, so that is only told to callers.
  */
 export function skillSchemaOf({ input }: AnyWorkflow): JsonObject | undefined {
+  return jsonSchemaOf(input, 'input');
+}
+
+/** Returns a schema as JSON Schema: of what it takes, or of what it gives; undefined if it cannot be written as such. */
+export function jsonSchemaOf(given: unknown, side: 'input' | 'output' = 'output'): JsonObject | undefined {
   try {
-    const standard = input?.['~standard'] as Partial<ConvertibleSchema> | undefined;
-    const schema = toJsonAsFarAsItGoes(standard?.jsonSchema?.input({ target: 'draft-2020-12' }));
+    const standard = (given as Partial<Record<'~standard', Partial<ConvertibleSchema>>> | undefined)?.['~standard'];
+    const schema = toJsonAsFarAsItGoes(standard?.jsonSchema?.[side]({ target: 'draft-2020-12' }));
     return isJsonObject(schema) ? schema : undefined;
   } catch {
     return undefined;
@@ -16,5 +21,5 @@ export function skillSchemaOf({ input }: AnyWorkflow): JsonObject | undefined {
 }
 
 interface ConvertibleSchema {
-  readonly jsonSchema: { readonly input: (options: { readonly target: string }) => unknown };
+  readonly jsonSchema: Readonly<Record<'input' | 'output', (options: { readonly target: string }) => unknown>>;
 }

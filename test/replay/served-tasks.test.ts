@@ -129,7 +129,7 @@ describe('a served task whose processes die (serving.md section 2)', () => {
     }
   });
 
-  it('tells its caller the same if two owners run one turn', { timeout: 300_000 }, async () => {
+  it('tells its caller the same if two owners run one turn (A2A-S1, A2A-S2)', { timeout: 300_000 }, async () => {
     const calm = await converse();
     for (const at of calm.engine.callsOfTurns) {
       const where = `second owner at call ${at}, ${calm.engine.calls[at] ?? ''}`;

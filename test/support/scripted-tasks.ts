@@ -89,7 +89,7 @@ export class ScriptedTasks {
       read: (taskId) => Promise.resolve().then(() => this.#own(owner, taskId).task),
       list: (request) => Promise.resolve().then(() => this.#list(owner, request)),
       cancel: (taskId) => Promise.resolve().then(() => this.#cancel(owner, taskId)),
-      waitFor: (taskId, untilMs, signal) => this.#waitFor(owner, taskId, untilMs, signal),
+      waitFor: (taskId, untilMs, signal, until) => this.#waitFor(owner, taskId, { untilMs, signal, until }),
       follow: (taskId, options) => this.#follow(owner, taskId, options),
     };
   }
@@ -101,7 +101,7 @@ export class ScriptedTasks {
 
   #start(owner: string, request: SendRequest): string {
     const { key, message, skill } = request;
-    const body = canonicalJson([message.parts as unknown as JsonValue, skill ?? null]);
+    const body = canonicalJson([message.parts, skill ?? null]);
     const known = key === undefined ? undefined : this.#keys.get(`${owner} ${key}`);
     if (known !== undefined) {
       if (known.body !== body) throw new EngineError('KEY_REUSED', 'the key was used for another message');
@@ -114,6 +114,7 @@ export class ScriptedTasks {
       taskId,
       contextId: request.contextId ?? `context-of-${taskId}`,
       skill: skill ?? 'triage',
+      createdAtMs: this.nowMs,
       status: { state: 'submitted', atMs: this.nowMs },
       history: [message],
       artifacts: [],
@@ -168,10 +169,18 @@ export class ScriptedTasks {
     };
   }
 
-  async #waitFor(owner: string, taskId: string, untilMs: number, signal?: AbortSignal): Promise<ServedTask> {
+  async #waitFor(
+    owner: string,
+    taskId: string,
+    {
+      untilMs,
+      signal,
+      until = ({ status }) => status.state === 'input-required',
+    }: { untilMs: number; signal: AbortSignal | undefined; until: ((task: ServedTask) => boolean) | undefined },
+  ): Promise<ServedTask> {
     for (;;) {
       const { task } = this.#own(owner, taskId);
-      const rests = isFinal(task.status.state) || task.status.state === 'input-required';
+      const rests = isFinal(task.status.state) || until(task);
       if (rests || this.nowMs >= untilMs || signal?.aborted === true) return task;
       await this.#changed(signal);
     }

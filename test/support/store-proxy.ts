@@ -1,12 +1,13 @@
 import type { RunStore } from '../../lib/store/run-store.js';
 
 /**
- * Returns the store with each of its parts passed through `wrap`, except the part in which workers share what they know
- * of servers.
+ * Returns the store with its parts passed through `wrap`, except the part in which workers share what they know of
+ * servers, and those that load late; starts of workflows that limit them do, and are passed through all the same.
  */
 export function withParts(store: RunStore, wrap: <Part extends object>(part: Part, name: string) => Part): RunStore {
   return new Proxy(store, {
     get(target, name) {
+      if (name === 'limitedStarts') return async () => wrap(await target.limitedStarts(), name);
       const part: unknown = Reflect.get(target, name, target);
       const isPart = typeof part === 'object' && part !== null && name !== 'servers';
       return isPart ? wrap(part, String(name)) : part;

@@ -93,7 +93,10 @@ async function placeInLane(
     });
   const replaces = last !== undefined && whenBusy === 'replace' ? true : undefined;
   return {
-    lane: { key: concurrencyKey, ...defined({ afterRunId: last?.runId, replaces }) },
+    lane: {
+      key: concurrencyKey,
+      ...defined({ afterRunId: last?.runId, afterCreatedAtMs: last?.createdAtMs, replaces }),
+    },
     pointer: { ...key, generation: pointer?.generation ?? 0 },
   };
 }

@@ -11,7 +11,7 @@ import type { Deps } from '../deps.js';
 import { lastUnderWay } from '../lane.js';
 
 const depthDefault = 5;
-const markMaxChars = 64;
+const markMaxChars = 32;
 
 /** The lane of a task that waits for those before it in its context, or the task itself. */
 export interface CallPlace {
@@ -38,7 +38,7 @@ export async function callsOf(
       `the call has come through ${came.length} agents, and may through ${depth - 1}`,
     );
   // Keyed, since others see it: it tells nothing of caller and context.
-  const mark = deps.tokens.sentDigest(`call ${lane ?? taskId}`).slice(0, 32);
+  const mark = deps.tokens.sentDigest(`call ${lane ?? taskId}`).slice(0, markMaxChars);
   if (lane !== undefined && came.includes(mark) && (await isBusy(deps, lane)))
     throw new EngineError('INPUT_INVALID', 'the call comes back into a context that waits for it');
   return [...came, mark];

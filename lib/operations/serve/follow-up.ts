@@ -15,40 +15,73 @@ import { newSettlement } from '../settle-in-time.js';
 import { wakeRunFor } from '../wake.js';
 import { messageInboxId, readTask, type ReadTask } from './read-task.js';
 import { untilFinal } from './watch-task.js';
+import { defined } from '../../base/defined.js';
+import { loadTextHooks } from './load-text-hooks.js';
 
 /** A message to a task that exists. */
 export interface FollowUp {
   readonly taskId: string;
   readonly message: TaskMessage;
+  /** The message after `serve.text.incoming`, if it has been there. */
+  readonly heard?: TaskMessage;
   /** The answer is refused unless the task has this generation. */
   readonly ifGenerationMatch?: number;
+  /** Key of the question that is answered. Default: the oldest open one. */
+  readonly answers?: string;
 }
 
 /**
- * Takes a message to a task: the answer of the oldest open question, if there is one, otherwise a message that its
- * workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
+ * Takes a message to a task: the answer of the question that it names, or of the oldest open one, otherwise a message that
+ * its workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
  * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
  * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
  */
 export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | undefined> {
-  const { taskId, message, ifGenerationMatch } = request;
+  const { taskId, message, ifGenerationMatch, answers } = request;
   checkJsonBytes('the message is', jsonBytes(message as unknown as JsonValue), signalMaxBytes);
   await admitSignal(deps, message as unknown as JsonValue);
   const task = await readTask(deps, taskId);
-  const record = recordOf(deps, task, message);
+  const record = recordOf(deps, task, request);
   if (isFinal(task.fold.state)) {
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('TASK_ENDED', `the task has ended: it is ${task.fold.state}`);
   }
   // What an earlier run of the task has taken must not answer the question of a later one.
   if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;
-  const question = task.fold.openQuestions[0];
+  const question = answers === undefined ? task.fold.openQuestions[0] : task.fold.questionWithKey(answers);
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
     if (await isKnown(deps, taskId, record)) return undefined;
     throw new EngineError('QUESTION_CLOSED', `the task is at generation ${task.fold.generation}`);
   }
-  if (question === undefined) return sendMessage(deps, { ...record, runId: taskId });
-  return answer(deps, { task, request }, { record, waitId: question });
+  if (question === undefined && answers !== undefined) {
+    if (await isKnown(deps, taskId, record)) return undefined;
+    throw questionClosed();
+  }
+  const heard = await hear(deps, { task, request }, record);
+  if (heard === undefined) return undefined;
+  const taken = { ...record, payload: heard };
+  if (question === undefined) return sendMessage(deps, { ...taken, runId: taskId });
+  return answer(deps, { task, request: { ...request, heard } }, { record: taken, waitId: question });
+}
+
+/** Returns the message as the workflow hears it; undefined if the app refuses it now but the task has it already. */
+async function hear(
+  deps: Deps,
+  { task, request }: { readonly task: ReadTask; readonly request: FollowUp },
+  record: MessageRecord,
+): Promise<TaskMessage | undefined> {
+  const { message, heard } = request;
+  if (heard !== undefined || deps.app.serve?.text?.incoming === undefined) return heard ?? message;
+  const { heardMessage } = await loadTextHooks();
+  const { taskId, contextId, skill } = task.fold.task;
+  const of = task.fold.openQuestions.length > 0 ? 'answer' : 'message';
+  const info = { of, workflow: skill, taskId, contextId, ...defined({ callerId: deps.caller?.id }) } as const;
+  try {
+    return await heardMessage(deps, message, info);
+  } catch (error) {
+    if (await isKnown(deps, taskId, record)) return undefined;
+    throw error;
+  }
 }
 
 async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> {
@@ -84,13 +117,17 @@ async function answer(
       return waitId;
     case 'closed':
       if (await isKnown(deps, request.taskId, record)) return waitId;
-      throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+      throw questionClosed();
     case 'run_ended':
     case 'run_not_found':
       await untilPast(deps, request.taskId, runId);
       // The run has ended, or continued, since it was read: what the message is now is decided anew.
       return followUp(deps, request);
   }
+}
+
+function questionClosed(): EngineError {
+  return new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
 }
 
 /** Waits until a run that is about to end has ended, with its task or not. @throws EngineError `STORE_UNAVAILABLE` after 2 s */
@@ -100,13 +137,14 @@ async function untilPast(deps: Deps, taskId: string, runId: string): Promise<voi
   if (!isFinal(state) && current === runId) throw aboutToEnd();
 }
 
-function recordOf(deps: Deps, { head }: ReadTask, message: TaskMessage): MessageRecord {
+/** The digest is that of the message as it was sent. */
+function recordOf(deps: Deps, { head }: ReadTask, { message }: FollowUp): MessageRecord {
   const atMs = deps.clock.nowMs();
   return {
     ...{ runId: head.runId, inboxId: messageInboxId(message.messageId), kind: 'message', payload: message },
     ...{ atMs, dueAtMs: atMs, position: head.inboxCount },
     sentDigest: deps.tokens.sentDigest(`message\n${canonicalJson(message as unknown as JsonValue)}`),
-    ...(deps.caller === undefined ? {} : { by: deps.caller.id }),
+    ...defined({ by: deps.caller?.id }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { hasCode } from '../../base/errors.js';
-import { canonicalJson, type JsonValue } from '../../base/json.js';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RunId } from '../../base/ids.js';
 import type { RunHead } from '../../history/records.js';
 import type { TaskMessage, TaskOfRun } from '../../history/task-content.js';
@@ -13,6 +13,7 @@ import { admitStart, refuseStart } from '../requests/tenant-admission.js';
 import { wakeRun } from '../wake.js';
 import { callsOf } from './call-chain.js';
 import { admitMessage, capsOf, countersOf } from './caps.js';
+import { loadTextHooks } from './load-text-hooks.js';
 
 export interface TaskStart {
   readonly workflow: string;
@@ -58,9 +59,10 @@ export async function startTask(deps: Deps, serve: ServeConfig, start: TaskStart
 async function startOnce(
   deps: Deps,
   serve: ServeConfig,
-  start: TaskStart,
+  sent: TaskStart,
   { runId, sentDigest }: Pick<RunHead, 'runId' | 'sentDigest'>,
 ): Promise<RunId> {
+  const start = await heardStart(deps, sent, runId);
   const { workflow, input, message, contextId, metadata, timeoutMs, traceparent } = start;
   const { messageId, parts, metadata: ofMessage } = message;
   const task: TaskOfRun = {
@@ -87,6 +89,21 @@ async function startOnce(
   if (found !== undefined) return sameStart(found, sentDigest).runId;
   await wakeRun(deps, runId);
   return runId;
+}
+
+/** Returns a start as its workflow hears it. @throws EngineError `INPUT_INVALID` if the app refuses its text */
+async function heardStart(deps: Deps, start: TaskStart, taskId: RunId): Promise<TaskStart> {
+  if (deps.app.serve?.text?.incoming === undefined) return start;
+  const { workflow, message, contextId, input } = start;
+  const { heardArguments, heardMessage } = await loadTextHooks();
+  const info = { workflow, taskId, contextId, ...defined({ callerId: deps.caller?.id }) };
+  if (start.isInputOnly)
+    return input === undefined
+      ? start
+      : { ...start, input: await heardArguments(deps, input, { ...info, of: 'arguments' }) };
+  const heard = await heardMessage(deps, message, { ...info, of: 'message' });
+  const parts = heard.parts as unknown as JsonValue;
+  return { ...start, message: heard, input: { ...(input as JsonObject), parts } };
 }
 
 /** Returns the concurrency key of a context: equal ids of two callers are different contexts. */

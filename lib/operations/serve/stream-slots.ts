@@ -1,5 +1,6 @@
 import type { EpochMs } from '../../base/time.js';
 import type { OpenedStream, OpenStream } from '../../serve/open-streams.js';
+import type { Slots } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
 /** Time for which a place is kept without a sign of life of its stream: that of a dead process is free again then. */
@@ -26,8 +27,6 @@ export function createOpenStream(deps: Deps, max: number): OpenStream {
     return { leave: () => leave(deps, place) };
   };
 }
-
-type Slots = Awaited<ReturnType<Deps['store']['streamSlots']>>;
 
 interface Place {
   readonly slots: Slots;

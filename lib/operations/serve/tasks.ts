@@ -28,8 +28,9 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
     },
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
-    cancel: async (taskId) => cancelTask(deps, taskId),
-    waitFor: async (taskId, untilMs, signal) => waitForTask(deps, taskId, untilMs, signal),
+    cancel: async (taskId, options) => cancelTask(deps, taskId, options),
+    waitFor: async (taskId, untilMs, signal, until) =>
+      waitForTask(deps, taskId, { untilMs, ...defined({ signal, until }) }),
     follow: (taskId, options) => follow(deps, taskId, options),
   };
 }
@@ -54,14 +55,14 @@ async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest
 }
 
 async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
-  const { taskId, contextId, message, ifGenerationMatch } = request;
+  const { taskId, contextId, message, ifGenerationMatch, answers } = request;
   if (taskId === undefined) return { taskId: await start(deps, serve, request) };
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
   const { admitMessage, followUp } = await loadSendParts();
   await admitMessage(deps, serve);
-  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch }) });
+  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
   return { taskId, ...defined({ answered }) };
 }
 

@@ -48,19 +48,26 @@ async function look(deps: Deps, fold: TaskFold): Promise<readonly TaskEvent[]> {
   return records.commits.flatMap((commit) => fold.applyCommit(commit, messageOf));
 }
 
+interface Patience {
+  readonly untilMs: EpochMs;
+  readonly signal?: AbortSignal;
+  readonly until?: (task: ServedTask) => boolean;
+}
+
 /**
- * Waits until the task is final or asks its caller, at most until `untilMs`. An answered question does not end the wait:
- * it only shows until the run has taken the answer in.
+ * Waits until the task is final or as `until` says (default: it asks its caller), at most until `untilMs`. An answered
+ * question does not end the wait: it only shows until the run has taken the answer in.
  */
 export async function waitForTask(
   deps: Deps,
   taskId: string,
-  untilMs: EpochMs,
-  signal?: AbortSignal,
+  { untilMs, signal, until }: Patience,
 ): Promise<ServedTask> {
   const read = await readTask(deps, taskId);
+  const isEnough = async (): Promise<boolean> =>
+    until === undefined ? isAsking(deps, read.fold) : until(read.fold.task);
   const changes = changesOf(deps, read, { untilMs, signal });
-  while (!(await isAsking(deps, read.fold)) && (await changes.next()).done !== true);
+  while (!(await isEnough()) && (await changes.next()).done !== true);
   return read.fold.task;
 }
 
@@ -82,10 +89,10 @@ async function isAsking(deps: Deps, { runId, openQuestions }: TaskFold): Promise
   return false;
 }
 
-/** Returns the task once it is final, or as it is after 2 s. */
-export async function untilFinal(deps: Deps, taskId: string): Promise<TaskFold> {
+/** Returns the task once it is final, or as it is after `waitMs`. */
+export async function untilFinal(deps: Deps, taskId: string, waitMs = endPatienceMs): Promise<TaskFold> {
   const read = await readTask(deps, taskId);
-  const untilMs = deps.clock.nowMs() + endPatienceMs;
+  const untilMs = deps.clock.nowMs() + waitMs;
   const changes = changesOf(deps, read, { untilMs });
   while ((await changes.next()).done !== true);
   return read.fold;

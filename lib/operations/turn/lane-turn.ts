@@ -4,7 +4,7 @@ import { runTimedOut } from '../../decide/outcome.js';
 import type { RunOutcome } from '../../history/event.js';
 import type { LanePlace } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { lastUnderWay } from '../lane.js';
+import { underWayBefore } from '../lane.js';
 import { askToStop } from '../requests/stop-run.js';
 import { wakeRun, wakeRunAt } from '../wake.js';
 import { commitEnd } from './commit.js';
@@ -29,7 +29,7 @@ const tries = 4;
 export async function waitInLane(pass: PassContext, lane: LanePlace): Promise<boolean | undefined> {
   const { deps, run } = pass;
   for (let attempt = 0; attempt < tries; attempt++) {
-    const before = lane.afterRunId === undefined ? undefined : await lastUnderWay(deps, lane.afterRunId);
+    const before = await underWayBefore(deps, lane);
     if (before === undefined) return undefined;
     const nowMs = pass.nowMs();
     const end = endOf(pass);
@@ -41,7 +41,7 @@ export async function waitInLane(pass: PassContext, lane: LanePlace): Promise<bo
       return true;
     }
     const dueAtMs = Math.min(nowMs + (lane.replaces === true ? askMs : lookMs), run.head.deadlineAtMs ?? Infinity);
-    const waiting = await deps.store.lanes.waitBehind(run.head, lane, before.runId, dueAtMs);
+    const waiting = await deps.store.lanes.waitBehind(run.head, lane, before, dueAtMs);
     if (waiting === 'ended') continue;
     if (waiting === 'blocked') await wakeRun(deps, run.head.runId);
     else await wakeRunAt(deps, run.head.runId, dueAtMs);

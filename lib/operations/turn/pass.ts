@@ -17,6 +17,7 @@ import { parentGone } from './release-markers.js';
 import { loadRareParts } from './load-rare-parts.js';
 import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
+import { asTold } from './tell-caller.js';
 import { keepWarm, restBehind, restForStart, restQuietly, restUntil, yieldTurn } from './rest.js';
 
 /** Most requests recorded in one commit; more go into the next. */
@@ -151,11 +152,16 @@ export class Pass {
       }
       if (execution.status.kind === 'ended') {
         // The workflow's last requests are not recorded, but the signals that it read last count as read.
-        const last = [...events, ...execution.takeDerived(Infinity)];
-        return commitEnd(this.#pass, last, execution.status.outcome);
+        const { outcome: given } = execution.status;
+        const { events: last, outcome = given } = await asTold(this.#pass, {
+          events: execution.takeDerived(Infinity),
+          outcome: given,
+        });
+        return commitEnd(this.#pass, [...events, ...last], outcome);
       }
       const committed = await this.#commitWithRequests(events, execution);
       if (committed === 'lost') return false;
+      if (committed === 'ended') return true;
       if (committed === 'no time') return done(yieldTurn(this.#pass));
       if (committed === 'more') continue;
 
@@ -172,21 +178,26 @@ export class Pass {
     }
   }
 
-  /** Commits what was taken in and what the workflow then requests. `more`: something must be taken in first. */
+  /**
+   * Commits what was taken in and what the workflow then requests. `more`: something must be taken in first. `ended`: what
+   * it says was withheld from its caller.
+   */
   async #commitWithRequests(
     events: readonly HistoryEvent[],
     execution: Execution,
-  ): Promise<'lost' | 'no time' | 'more' | 'all'> {
+  ): Promise<'lost' | 'ended' | 'no time' | 'more' | 'all'> {
     const { run, effects } = this.#pass;
     const asked = execution
       .newCommands(requestsPerCommit)
       .map((command) => toRequestEvent(command, this.#pass.nowMs()));
     const requested = asked.slice(0, fittingCount(asked));
     const derived = execution.takeDerived(Number(requested.at(-1)?.waitId ?? execution.lastRecordedWait));
-    const all = [...events, ...requested, ...derived];
+    const { events: told, outcome } = await asTold(this.#pass, { events: [...requested, ...derived] });
+    if (outcome !== undefined) return (await commitEnd(this.#pass, events, outcome)) ? 'ended' : 'lost';
+    const all = [...events, ...told];
     if (all.length === 0) return 'all';
     if (!(await commit(this.#pass, all))) return 'lost';
-    for (const event of [...requested, ...derived]) await execution.apply(event);
+    for (const event of told) await execution.apply(event);
     effects.abandonSteps((waitId) => execution.command(waitId) !== undefined);
     const mayBeMore = asked.length === requestsPerCommit || requested.length < asked.length;
     if (this.#isCut && this.#isShortOfTime()) return 'no time';

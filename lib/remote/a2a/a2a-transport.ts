@@ -1,4 +1,4 @@
-import { callChainExtension, idempotentSendExtension } from '../../base/a2a-extensions.js';
+import { callChainExtension, idempotentSendExtension, sequenceExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { remoteReplyMaxBytes } from '../../base/limits.js';
 import type { RemoteTaskHandle } from '../../history/event.js';
@@ -23,7 +23,7 @@ import type {
   StartRequest,
   WatchEvent,
 } from '../transport.js';
-import { answerReplyOf, pollReplyOf } from '../rpc/failed-exchange.js';
+import { pollReplyOf } from '../rpc/failed-exchange.js';
 import type { AgentCard } from './agent-card.js';
 import { homeOf, interfacesOf, type AgentInterfaces, type FoundInterface } from './agent-interfaces.js';
 import { callFor, canBeNamed } from './call.js';
@@ -40,10 +40,11 @@ import { contextNotListed, findByMessage, hasNoLists, type TaskList } from './fi
 import { nowhere, originOf, type TaskOrigin } from './interface.js';
 import { contextIdOf, messageIdOf } from './message-id.js';
 import type { A2aOperation, OutgoingMessage } from './operation.js';
+import { deliverAnswer } from './deliver-answer.js';
 import { answerParts } from './question.js';
 import { forgetPushTimeoutMs, PushRegistrar, secretsIn } from './push.js';
 import { partsOf, problemWithParts } from './request-parts.js';
-import { isEmptyEnd, lacksArtifacts, readAnswerResult, readTaskList, type SendReply } from './read-reply.js';
+import { isEmptyEnd, lacksArtifacts, readTaskList, type SendReply } from './read-reply.js';
 import { TaskStream } from './task-stream.js';
 import { taskListMs } from './limits.js';
 
@@ -186,10 +187,6 @@ export class A2aTransport implements RemoteTaskTransport {
     await this.#perform(send, found, forget, { timeoutMs: forgetPushTimeoutMs });
   }
 
-  /**
-   * Checks first that the question is still open: an answer that was delivered, but whose reply was lost, must not be
-   * taken for the answer to the next question.
-   */
   async answer(
     handle: RemoteTaskHandle,
     question: RemoteQuestion,
@@ -203,17 +200,17 @@ export class A2aTransport implements RemoteTaskTransport {
       ...defined({ contextId }),
       parts: answerParts(answer),
     };
-    return this.#endpoint.converse({ method: 'SendMessage', taskId }, async (send) => {
-      const before = await this.#notOpen(send, handle, question);
-      if (before !== undefined) return before;
-      const found = await this.#interfaces.forTask(handle, send);
-      const { exchange } = await this.#perform(send, found, { kind: 'send', message, idempotencyKey });
-      if (exchange.kind === 'result') return readAnswerResult(exchange.result, handle);
-      const failure = answerReplyOf(exchange);
-      if (failure.kind !== 'refused') return failure;
-      const after = await this.#notOpen(send, handle, question);
-      return after?.kind === 'done' ? after : failure;
-    });
+    return this.#endpoint.converse({ method: 'SendMessage', taskId }, (send) =>
+      deliverAnswer(question, {
+        handle,
+        read: (currentGeneration) => this.#read(send, handle, currentGeneration),
+        send: async (ifGenerationMatch) => {
+          const found = await this.#interfaces.forTask(handle, send);
+          const operation = { kind: 'send', message, idempotencyKey, ...defined({ ifGenerationMatch }) } as const;
+          return (await this.#perform(send, found, operation)).exchange;
+        },
+      }),
+    );
   }
 
   async find({ idempotencyKey }: StartRequest): Promise<FindReply> {
@@ -274,9 +271,10 @@ export class A2aTransport implements RemoteTaskTransport {
     return { to: found.to, extensions: this.#extensionsFor(found.card) };
   }
 
-  async #read(send: Send, handle: RemoteTaskHandle): Promise<PollReply> {
+  async #read(send: Send, handle: RemoteTaskHandle, currentGeneration?: number): Promise<PollReply> {
     const found = await this.#interfaces.forTask(handle, send);
-    const { exchange } = await this.#perform(send, found, { kind: 'get', taskId: handle.taskId });
+    const get = { kind: 'get', taskId: handle.taskId, ...defined({ currentGeneration }) } as const;
+    const { exchange } = await this.#perform(send, found, get);
     const reply = classifyPoll(exchange, handle);
     // Reads the history too: a status message may be the answer, or only the server's remark beside one in the history.
     if (reply.kind !== 'ended' || !lacksArtifacts(reply.end)) return reply;
@@ -284,21 +282,6 @@ export class A2aTransport implements RemoteTaskTransport {
     const { exchange: again } = await this.#perform(send, found, withHistory);
     const full = classifyPoll(again, handle);
     return full.kind === 'ended' || isEmptyEnd(reply.end) ? full : reply;
-  }
-
-  /** Returns undefined while the task waits for the answer to `question`. */
-  async #notOpen(send: Send, handle: RemoteTaskHandle, question: RemoteQuestion): Promise<AnswerReply | undefined> {
-    const reply = await this.#read(send, handle);
-    switch (reply.kind) {
-      case 'working':
-        return reply.questions?.some(({ key }) => key === question.key) === true ? undefined : { kind: 'done' };
-      case 'ended':
-        return { kind: 'done' };
-      case 'missing':
-        return { kind: 'retry', error: reply.error };
-      case 'unreadable':
-        return { ...reply, kind: 'retry' };
-    }
   }
 
   /**
@@ -328,11 +311,9 @@ export class A2aTransport implements RemoteTaskTransport {
     return { exchange, origin: originOf(this.#endpoint.server, to) };
   }
 
-  #extensionsFor({ dedupes }: AgentCard): readonly string[] {
-    const { extensions = [] } = this.#config;
-    return dedupes && !extensions.includes(idempotentSendExtension)
-      ? [...extensions, idempotentSendExtension]
-      : extensions;
+  #extensionsFor({ dedupes, sequences }: AgentCard): readonly string[] {
+    const ours = [...(dedupes ? [idempotentSendExtension] : []), ...(sequences ? [sequenceExtension] : [])];
+    return [...new Set([...(this.#config.extensions ?? []), ...ours])];
   }
 }
 

@@ -1,6 +1,6 @@
 // Agent cards of 1.0 and 0.3, and of versions in between. Pure.
 
-import { idempotentSendExtension } from '../../base/a2a-extensions.js';
+import { idempotentSendExtension, sequenceExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { cutUtf8, isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteIdMaxBytes } from '../../base/limits.js';
@@ -17,6 +17,8 @@ export interface AgentCard {
   readonly problem: string | undefined;
   /** Whether the agent deduplicates repeated starts. */
   readonly dedupes: boolean;
+  /** Whether the agent shows the generations of its tasks to clients that activate our extension. */
+  readonly sequences: boolean;
   readonly streams: boolean;
   /** Whether the card declares streaming, so that a start may be sent over a stream. */
   readonly startsOverStream: boolean;
@@ -50,6 +52,7 @@ export function cardOfUrl(url: string, tenant?: string): AgentCard & { readonly 
     interfaces: [to],
     problem: undefined,
     dedupes: false,
+    sequences: false,
     streams: true,
     startsOverStream: false,
     pushes: false,
@@ -75,10 +78,12 @@ export function readAgentCard(card: JsonValue, rule: CardRule): AgentCard | unde
   const spoken = offered.slice(0, agentInterfacesMax).flatMap(spokenIn);
   const interfaces = spoken.filter(({ url }) => mayCall(new URL(url), rule));
   const capabilities = isJsonObject(card['capabilities']) ? card['capabilities'] : {};
+  const declares = (extension: string) => objectsIn(capabilities['extensions']).some(({ uri }) => uri === extension);
   return {
     interfaces,
     problem: interfaces.length > 0 ? undefined : problemWith(offered, spoken, rule),
-    dedupes: objectsIn(capabilities['extensions']).some(({ uri }) => uri === idempotentSendExtension),
+    dedupes: declares(idempotentSendExtension),
+    sequences: declares(sequenceExtension),
     streams: capabilities['streaming'] === true,
     startsOverStream: capabilities['streaming'] === true,
     pushes: capabilities['pushNotifications'] === true,

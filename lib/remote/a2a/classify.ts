@@ -13,12 +13,18 @@ const taskNotFound = -32001;
 const taskNotCancelable = -32002;
 const pushNotSupported = -32003;
 const unsupportedOperation = -32004;
+const generationMismatch = -32010;
 /** Method not found, version not supported. */
 const outdatedCodes: readonly number[] = [-32601, -32009];
 
 /** Whether the agent no longer speaks the version that it was called in. */
 export function isOutdated(exchange: Exchange): boolean {
   return isErrorOf(exchange, outdatedCodes);
+}
+
+/** Whether the task has changed since it was read, so that nothing was executed (1.1). */
+export function hasChanged(exchange: Exchange): boolean {
+  return isErrorOf(exchange, [generationMismatch]);
 }
 
 /** Whether the agent refused only the registration of pushes: the start was surely not processed. */

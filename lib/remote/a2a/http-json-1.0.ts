@@ -49,8 +49,11 @@ export function httpJsonCall(
       if (overStream !== true) return post('/message:send', sendParams10(operation), key);
       return firstEventOf(post('/message:stream', sendParams10(operation), { ...key, accept: eventsOrJson }));
     }
-    case 'get':
-      return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=${historyLengthOf(operation)}`);
+    case 'get': {
+      const { currentGeneration } = operation;
+      const after = currentGeneration === undefined ? '' : `&currentGeneration=${currentGeneration}`;
+      return get(`/tasks/${encodeURIComponent(operation.taskId)}?historyLength=${historyLengthOf(operation)}${after}`);
+    }
     case 'cancel':
       return post(`/tasks/${encodeURIComponent(operation.taskId)}:cancel`, {});
     case 'forget_push': {
@@ -139,6 +142,7 @@ const codes: Readonly<Record<string, number>> = {
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32007,
   EXTENSION_SUPPORT_REQUIRED: -32008,
   VERSION_NOT_SUPPORTED: -32009,
+  TASK_GENERATION_MISMATCH: -32010,
   // Code of google.rpc.Status, for a server that gives no reason.
   NOT_FOUND: -32001,
 };

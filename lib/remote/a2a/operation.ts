@@ -15,9 +15,19 @@ export type A2aOperation =
       /** Answered by a stream, of which the first event is read. */
       readonly overStream?: true;
       readonly push?: PushRegistration;
+      /** Refused if the task has another generation by now. Only for an agent that has shown one. */
+      readonly ifGenerationMatch?: number;
     }
-  /** `withHistory`: includes the last messages, if the agent keeps them. */
-  | { readonly kind: 'get'; readonly taskId: string; readonly withHistory?: true }
+  /**
+   * `withHistory`: includes the last messages, if the agent keeps them. `currentGeneration`: the agent may wait until the
+   * task has a later one; only for an agent that has shown one.
+   */
+  | {
+      readonly kind: 'get';
+      readonly taskId: string;
+      readonly withHistory?: true;
+      readonly currentGeneration?: number;
+    }
   | { readonly kind: 'cancel'; readonly taskId: string }
   /** 1.0 only. Tasks of one context, or a page of all. */
   | {
@@ -58,6 +68,16 @@ const listHistoryLength = 100;
 /** Returns how much history a read asks for: none, unless the answer may be in it. */
 export function historyLengthOf({ withHistory }: Extract<A2aOperation, { kind: 'get' }>): number {
   return withHistory === true ? answerHistoryLength : 0;
+}
+
+/** Returns the parameters of GetTask in JSON-RPC. A generation has 64 bits, which ProtoJSON writes as text. */
+export function getParams(get: Extract<A2aOperation, { kind: 'get' }>): Readonly<Record<string, string | number>> {
+  const { taskId, currentGeneration } = get;
+  return {
+    id: taskId,
+    historyLength: historyLengthOf(get),
+    ...defined({ currentGeneration: currentGeneration?.toString() }),
+  };
 }
 
 /** Returns the parameters of ListTasks in both bindings. */

@@ -1,5 +1,6 @@
 // Meaning of an agent's answers, in every version. Pure.
 
+import { sequenceExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { isJsonObject, utf8Bytes, type JsonObject, type JsonValue } from '../../base/json.js';
 import { remoteStateMaxChars } from '../../base/limits.js';
@@ -144,9 +145,17 @@ export function readTask(result: JsonValue, handle: RemoteTaskHandle): PollReply
   return {
     kind: 'working',
     state: displayState(stateOf(task)),
-    ...defined({ note, questions: questions.length === 0 ? undefined : questions }),
+    ...defined({ note, questions: questions.length === 0 ? undefined : questions, generation: generationOf(task) }),
     ...amountsOf(task),
   };
+}
+
+/** Returns the number of the last change of a task, as 1.1 or our extension show it. 0 says that none are counted. */
+function generationOf({ generation, metadata }: JsonObject): number | undefined {
+  const ours = isJsonObject(metadata) ? metadata[sequenceExtension] : undefined;
+  const shown = generation ?? (isJsonObject(ours) ? ours['generation'] : undefined);
+  const count = typeof shown === 'string' && /^\d{1,15}$/.test(shown) ? Number(shown) : shown;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : undefined;
 }
 
 /** Unwraps the task of GetTask, which some servers wrap like that of SendMessage. */

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
 import type { PushRegistration } from '../transport.js';
 import { partFor03 } from './normal-form.js';
-import { acceptedOutputModes, eventsOrJson, historyLengthOf, type A2aOperation } from './operation.js';
+import { acceptedOutputModes, eventsOrJson, getParams, type A2aOperation } from './operation.js';
 
 /**
  * Returns the call for an operation.
@@ -30,7 +30,7 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
       });
     }
     case 'get':
-      return call('tasks/get', { id: operation.taskId, historyLength: historyLengthOf(operation) });
+      return call('tasks/get', getParams(operation));
     case 'cancel':
       return call('tasks/cancel', { id: operation.taskId });
     case 'list':
@@ -47,14 +47,18 @@ export function callFor03(operation: A2aOperation, extensions: readonly string[]
 }
 
 /** Asks not to block: by default servers wait for the end of the task. */
-function sendParams({ message: { parts, ...message }, push }: Extract<A2aOperation, { kind: 'send' }>): JsonObject {
+function sendParams({ message, push, ifGenerationMatch }: Extract<A2aOperation, { kind: 'send' }>): JsonObject {
+  const { parts, ...others } = message;
   return {
-    message: { kind: 'message', ...message, role: 'user', parts: parts.map(partFor03) },
+    message: { kind: 'message', ...others, role: 'user', parts: parts.map(partFor03) },
     configuration: {
       blocking: false,
       historyLength: 0,
       acceptedOutputModes,
-      ...defined({ pushNotificationConfig: push === undefined ? undefined : pushConfig03(push) }),
+      ...defined({
+        pushNotificationConfig: push === undefined ? undefined : pushConfig03(push),
+        ifGenerationMatch: ifGenerationMatch?.toString(),
+      }),
     },
   };
 }

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json.js';
 import type { WireCall } from '../endpoint/endpoint.js';
 import type { PushRegistration } from '../transport.js';
 import type { A2aInterface } from './interface.js';
-import { acceptedOutputModes, eventsOrJson, historyLengthOf, listParams, type A2aOperation } from './operation.js';
+import { acceptedOutputModes, eventsOrJson, getParams, listParams, type A2aOperation } from './operation.js';
 
 export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, extensions: readonly string[]): WireCall {
   const headers = headersFor10(extensions);
@@ -26,7 +26,7 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
       });
     }
     case 'get':
-      return call('GetTask', { id: operation.taskId, historyLength: historyLengthOf(operation) });
+      return call('GetTask', getParams(operation));
     case 'cancel':
       return call('CancelTask', { id: operation.taskId });
     case 'list':
@@ -44,14 +44,21 @@ export function callFor10(operation: A2aOperation, { tenant }: A2aInterface, ext
  * Returns the parameters of SendMessage in both bindings. Sets `returnImmediately`, since the default is to wait for
  * the end.
  */
-export function sendParams10({ message, push }: Extract<A2aOperation, { kind: 'send' }>): JsonObject {
+export function sendParams10({
+  message,
+  push,
+  ifGenerationMatch,
+}: Extract<A2aOperation, { kind: 'send' }>): JsonObject {
   return {
     message: { ...message, role: 'ROLE_USER' },
     configuration: {
       returnImmediately: true,
       historyLength: 0,
       acceptedOutputModes,
-      ...defined({ taskPushNotificationConfig: push === undefined ? undefined : pushConfig10(push) }),
+      ...defined({
+        taskPushNotificationConfig: push === undefined ? undefined : pushConfig10(push),
+        ifGenerationMatch: ifGenerationMatch?.toString(),
+      }),
     },
   };
 }

@@ -31,7 +31,13 @@ export interface CardOf {
 /** URIs of the extensions of every served agent. */
 export function extensionsOf({ agent }: ServeConfig): readonly string[] {
   const own = agent.extensions ?? [];
-  return [idempotentSendExtension, sequenceExtension, callChainExtension, skillSchemasExtension, ...own.map(({ uri }) => uri)];
+  return [
+    idempotentSendExtension,
+    sequenceExtension,
+    callChainExtension,
+    skillSchemasExtension,
+    ...own.map(({ uri }) => uri),
+  ];
 }
 
 /** Whether callers see more in the extended card than others in the public one. */
@@ -89,7 +95,10 @@ function capabilitiesOf(of: CardOf): JsonObject {
     extensions: [
       { uri: idempotentSendExtension, description: 'A repeated message is answered with the task that it started.' },
       { uri: sequenceExtension, description: 'Tasks and events carry their generation; streams go on after one.' },
-      { uri: callChainExtension, description: 'Messages carry the calls that have led to them, and their depth is limited.' },
+      {
+        uri: callChainExtension,
+        description: 'Messages carry the calls that have led to them, and their depth is limited.',
+      },
       {
         uri: skillSchemasExtension,
         description: 'JSON Schemas of the arguments of skills.',

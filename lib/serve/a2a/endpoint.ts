@@ -2,23 +2,13 @@ import type { JsonObject } from '../../base/json.js';
 import type { Log } from '../../base/log.js';
 import type { Clock } from '../../base/time.js';
 import type { AgentExtension } from '../../workflow/serve.js';
-import type { OpenStream } from '../open-streams.js';
-import type { PushConfigs } from '../push-configs.js';
-import type { Tasks } from '../tasks.js';
+import type { Admitted } from '../admitted.js';
 import type { A2aVersion, Call } from './call.js';
 import { type A2aProblem, a2aProblem, type Asked } from './errors.js';
 import type { Operation, StreamAnswer, StreamEvent } from './operation.js';
 import type { Visit } from './perform.js';
 import { activatedBy, callOf, requireExtensions } from './read-call.js';
-import { sseEvent, sseResponse, type Timer } from './sse.js';
-
-/** What a caller reaches at an endpoint. */
-export interface Admitted {
-  readonly tasks: Tasks;
-  readonly pushConfigs?: PushConfigs | undefined;
-  /** Default: as many streams may be open as come. */
-  readonly openStream?: OpenStream | undefined;
-}
+import { sseEvent, sseResponse, type Timer } from '../sse.js';
 
 /** An endpoint of an agent, as the doors of both bindings see it. */
 export interface Endpoint {
@@ -107,24 +97,4 @@ async function* textsOf(
 export function answerHeaders({ version, extensions }: Pick<Call, 'version' | 'extensions'>): Record<string, string> {
   if (extensions.size === 0) return {};
   return { [version === '1.0' ? 'a2a-extensions' : 'x-a2a-extensions']: [...extensions].join(', ') };
-}
-
-/** Creates a response of JSON that is not cached. */
-export function jsonResponse(
-  status: number,
-  body: unknown,
-  {
-    mediaType = 'application/json',
-    headers = {},
-  }: { mediaType?: string; headers?: Readonly<Record<string, string>> } = {},
-): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: {
-      'content-type': mediaType,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      ...headers,
-    },
-  });
 }

@@ -1,13 +1,14 @@
 import { EngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
-import { answerHeaders, askedBy, callAt, type Endpoint, jsonResponse, streamed, visitOf } from './endpoint.js';
+import { jsonResponse } from '../json-response.js';
+import { answerHeaders, askedBy, callAt, type Endpoint, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type A2aProblem, type Asked, errorHeaders, httpErrorBody } from './errors.js';
 import type { StreamEvent } from './operation.js';
 import { jsonName } from './params.js';
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
-import { sseEvent } from './sse.js';
+import { sseEvent } from '../sse.js';
 import { wire10 } from './wire-1.0.js';
 
 const mediaType = 'application/a2a+json';
@@ -21,7 +22,8 @@ export async function answerHttpJson(request: Request, path: string, endpoint: E
     return await answered(request, path, endpoint, known);
   } catch (error) {
     const problem = a2aProblem(error, known.asked, endpoint.log);
-    return jsonResponse(problem.http, httpErrorBody(problem), { mediaType, headers: errorHeaders(problem) });
+    // Not of the type of results, which A2A recommends since 1.0.1: the Go SDK reads no error of that type.
+    return jsonResponse(problem.http, httpErrorBody(problem), { headers: errorHeaders(problem) });
   }
 }
 
@@ -35,7 +37,8 @@ async function answered(
   const admitted = await endpoint.admit();
   if (versionOf(request) !== '1.0')
     throw new A2aError('VERSION_NOT_SUPPORTED', 'HTTP+JSON is of A2A 1.0 here; send the header A2A-Version: 1.0');
-  const body = request.method === 'POST' ? ((await readJson(request, ['application/json', mediaType])) ?? {}) : {};
+  const given = request.method === 'POST' ? await readJson(request, ['application/json', mediaType]) : undefined;
+  const body = given === undefined ? {} : given;
   if (!isJsonObject(body)) throw new A2aError('INVALID_PARAMS', 'the body must be an object');
   const call = callAt(request, endpoint, '1.0');
   const operation = wire10.decode(method, { ...body, ...queryOf(request), ...params }, call);

@@ -1,12 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { lazy } from '../../base/lazy.js';
+import { jsonResponse } from '../json-response.js';
 import type { A2aVersion } from './call.js';
-import { answerHeaders, askedBy, callAt, type Endpoint, jsonResponse, streamed, visitOf } from './endpoint.js';
+import { answerHeaders, askedBy, callAt, type Endpoint, streamed, visitOf } from './endpoint.js';
 import { A2aError, a2aProblem, type Asked, errorHeaders, rpcError, rpcHttpStatus } from './errors.js';
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
-import { sseEvent } from './sse.js';
+import { sseEvent, sseHeaders } from '../sse.js';
 import type { Wire } from './wire.js';
 import { wire10 } from './wire-1.0.js';
 
@@ -19,17 +20,27 @@ interface Known {
   id: RpcId;
   version: A2aVersion;
   asked: Asked;
+  /** Whether the method answers by a stream of 0.3. */
+  isStream03: boolean;
 }
+
+/**
+ * The methods of 0.3 that stream. Their errors are sent as a stream as well (its chapter 7): its clients show nothing of an
+ * error that comes in another way. Those of 1.0 take JSON.
+ */
+const streamsOf03: ReadonlySet<string> = new Set(['message/stream', 'tasks/resubscribe']);
 
 /** Answers a JSON-RPC request of either revision: the method and the version must agree. Never throws. */
 export async function answerRpc(request: Request, endpoint: Endpoint): Promise<Response> {
-  const known: Known = { id: null, version: '1.0', asked: 'other' };
+  const known: Known = { id: null, version: '1.0', asked: 'other', isStream03: false };
   try {
     return await answered(request, endpoint, known);
   } catch (error) {
     const problem = a2aProblem(error, known.asked, endpoint.log);
     const body = { jsonrpc: '2.0', id: known.id, error: rpcError(problem, known.version) };
-    return jsonResponse(rpcHttpStatus(problem), body, { headers: errorHeaders(problem) });
+    const status = rpcHttpStatus(problem);
+    if (status === 200 && known.isStream03) return new Response(sseEvent(body), { headers: sseHeaders });
+    return jsonResponse(status, body, { headers: errorHeaders(problem) });
   }
 }
 
@@ -39,6 +50,7 @@ async function answered(request: Request, endpoint: Endpoint, known: Known): Pro
   const method = methodIn(body, known);
   const wire = await wireFor(method, versionOf(request));
   known.version = wire.version;
+  known.isStream03 = wire.version === '0.3' && streamsOf03.has(method);
   const call = callAt(request, endpoint, wire.version);
   const operation = wire.decode(method, paramsIn(body), call);
   known.asked = askedBy(operation);

@@ -7,7 +7,13 @@ import type { JsonObject } from '../../base/json.js';
 /** What a client asks for, in the same form for both revisions and bindings. */
 export type Operation =
   | SendOperation
-  | { readonly kind: 'get'; readonly taskId: string; readonly historyLength: number }
+  | {
+      readonly kind: 'get';
+      readonly taskId: string;
+      readonly historyLength: number;
+      /** The client has seen this generation, and waits for a later one. */
+      readonly afterGeneration?: number;
+    }
   | ListOperation
   | { readonly kind: 'cancel'; readonly taskId: string }
   | { readonly kind: 'subscribe'; readonly taskId: string; readonly afterGeneration?: number }

@@ -36,8 +36,11 @@ export async function perform(operation: Operation, visit: Visit, version: A2aVe
     case 'send':
       return send(operation, visit);
     case 'get': {
-      const { taskId, historyLength } = operation;
-      return { kind: 'task', task: await tasks.read(taskId), historyLength, wasSent: false };
+      const { taskId, historyLength, afterGeneration: seen = 0 } = operation;
+      const task = await tasks.read(taskId);
+      const isNew = task.generation > seen || isFinal(task.status.state);
+      const until = { untilMs: visit.clock.nowMs() + visit.blockMaxMs, beyond: seen };
+      return { kind: 'task', task: isNew ? task : await rested(task, until, visit), historyLength, wasSent: false };
     }
     case 'list':
       return list(operation, tasks);
@@ -96,7 +99,7 @@ async function send(operation: SendOperation, visit: Visit): Promise<Answer> {
   const task = await tasks.send(request, until === 'accepted' ? undefined : { untilMs, signal });
   return {
     kind: 'task',
-    task: until === 'accepted' ? task : await rested(task, untilMs, visit),
+    task: until === 'accepted' ? task : await rested(task, { untilMs }, visit),
     ...{ historyLength, wasSent: true },
   };
 }
@@ -146,9 +149,14 @@ async function placeFor({ openStream, signal, end }: Visit): Promise<OpenedStrea
 }
 
 /** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */
-async function rested(task: ServedTask, untilMs: EpochMs, { tasks, signal }: Visit): Promise<ServedTask> {
+async function rested(
+  task: ServedTask,
+  { untilMs, beyond }: { readonly untilMs: EpochMs; readonly beyond?: number },
+  { tasks, signal }: Visit,
+): Promise<ServedTask> {
   try {
-    return await tasks.waitFor(task.taskId, untilMs, signal);
+    const until = beyond === undefined ? undefined : ({ generation }: ServedTask) => generation > beyond;
+    return await tasks.waitFor(task.taskId, untilMs, signal, until);
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

@@ -7,14 +7,16 @@ import type { Log } from '../../base/log.js';
 import type { Clock } from '../../base/time.js';
 import type { AnyWorkflow } from '../../workflow/context.js';
 import type { ServeConfig } from '../../workflow/serve.js';
+import type { Admitted } from '../admitted.js';
+import { jsonResponse } from '../json-response.js';
+import { realTimer, type Timer } from '../sse.js';
 import type { A2aVersion } from './call.js';
 import { agentCard, extensionsOf, hasExtendedCard } from './card.js';
-import { type Admitted, type Endpoint, jsonResponse } from './endpoint.js';
+import type { Endpoint } from './endpoint.js';
 import { a2aProblem, errorHeaders, httpErrorBody } from './errors.js';
 import { answerRpc } from './json-rpc-door.js';
 import { blockMaxMs, keepAliveMs, streamMaxMs } from './limits.js';
 import { versionOf } from './read-call.js';
-import { realTimer, type Timer } from './sse.js';
 import { tasksOfSkill } from './tasks-of-skill.js';
 
 export interface A2aOptions {

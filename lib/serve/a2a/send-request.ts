@@ -28,7 +28,8 @@ export interface CameMessage {
  * @throws EngineError `INPUT_INVALID` if it names a skill with arguments that are not an object
  */
 export function sendOperation(came: CameMessage, isStreamed: boolean, call: Call): SendOperation {
-  const { message, taskId, contextId, metadata, push, returnImmediately, historyLength } = came;
+  const { taskId, contextId, metadata, push, returnImmediately, historyLength } = came;
+  const message = withoutGeneration(came.message);
   // A message to a task is content alone, whatever its data look like.
   const named = taskId === undefined ? skillNamedBy(message, call.skill) : {};
   const request: SendRequest = {
@@ -55,6 +56,12 @@ export function sendOperation(came: CameMessage, isStreamed: boolean, call: Call
 /** A client that activates the extension but sends no key means the id of the message. */
 function keyOf({ messageId }: TaskMessage, { idempotencyKey, extensions }: Call): string | undefined {
   return idempotencyKey ?? (extensions.has(idempotentSendExtension) ? messageId : undefined);
+}
+
+/** Removes the generation from a message: another attempt to send the same message may name a later one. */
+function withoutGeneration({ metadata, ...message }: TaskMessage): TaskMessage {
+  const { [sequenceExtension]: _, ...others } = metadata ?? {};
+  return { ...message, ...defined({ metadata: Object.keys(others).length === 0 ? undefined : others }) };
 }
 
 function generationIn({ message, ifGenerationMatch }: CameMessage, { extensions }: Call): number | undefined {

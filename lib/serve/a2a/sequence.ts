@@ -4,10 +4,10 @@ import type { JsonObject } from '../../base/json.js';
 import type { Call } from './call.js';
 import { givenNumber } from './params.js';
 
-/** Returns where a subscriber goes on: only the extension has a cursor, the protocol begins with a snapshot. */
+/** Returns where a subscriber or a waiting reader goes on: only the extension has a cursor, the protocol begins with a snapshot. */
 export function cursorOf(
   inParams: number | string | null | undefined,
-  { extensions, lastEventId }: Call,
+  { extensions, lastEventId }: Pick<Call, 'extensions' | 'lastEventId'>,
 ): { readonly afterGeneration?: number } {
   if (!extensions.has(sequenceExtension)) return {};
   const inHeader = lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined;

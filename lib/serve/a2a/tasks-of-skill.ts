@@ -18,12 +18,12 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
     },
     read: own,
     list: (request) => tasks.list({ ...request, skill }),
-    async cancel(taskId) {
+    async cancel(taskId, options) {
       await own(taskId);
-      return tasks.cancel(taskId);
+      return tasks.cancel(taskId, options);
     },
-    // Only for tasks that have been sent a message here.
-    waitFor: (taskId, untilMs, signal) => tasks.waitFor(taskId, untilMs, signal),
+    // Only for tasks that have been sent a message or read here.
+    waitFor: (...asked) => tasks.waitFor(...asked),
     async *follow(taskId, options) {
       await own(taskId);
       yield* tasks.follow(taskId, options);

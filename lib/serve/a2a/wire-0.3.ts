@@ -58,6 +58,7 @@ const sendParams = z.object({
   metadata: params.metadata,
 });
 const taskParams = z.object({ id: params.id, historyLength: params.historyLength });
+const getParams = z.extend(taskParams, { currentGeneration: params.generation });
 const subscribeParams = z.object({ id: params.id, afterGeneration: params.generation });
 const setPushParams = z.object({ taskId: params.id, pushNotificationConfig: pushConfig });
 const readPushParams = z.object({ id: params.id, pushNotificationConfigId: params.maybeId });
@@ -70,9 +71,10 @@ const read = <Schema extends z.ZodMiniType>(schema: Schema, given: JsonValue): z
 const methods: Readonly<Record<string, Read>> = {
   'message/send': (given, call) => sendOperation(cameMessage(read(sendParams, given)), false, call),
   'message/stream': (given, call) => sendOperation(cameMessage(read(sendParams, given)), true, call),
-  'tasks/get': (given) => {
-    const { id, historyLength } = read(taskParams, given);
-    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength) };
+  'tasks/get': (given, call) => {
+    const { id, historyLength, currentGeneration } = read(getParams, given);
+    const after = cursorOf(currentGeneration, { extensions: call.extensions });
+    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength), ...after };
   },
   'tasks/cancel': (given) => ({ kind: 'cancel', taskId: read(taskParams, given).id }),
   'tasks/resubscribe': (given, call) => {

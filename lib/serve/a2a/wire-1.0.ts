@@ -57,6 +57,11 @@ const sendParams = params.fields({
   metadata: params.metadata,
 });
 const taskParams = params.fields({ id: params.id, historyLength: params.historyLength });
+const getParams = params.fields({
+  id: params.id,
+  historyLength: params.historyLength,
+  currentGeneration: params.generation,
+});
 const subscribeParams = params.fields({ id: params.id, afterGeneration: params.generation });
 const listParams = params.fields({
   contextId: params.maybeId,
@@ -83,9 +88,10 @@ const read = <Schema extends z.ZodMiniType>(schema: Schema, given: JsonValue): z
 const methods: Readonly<Record<string, Read>> = {
   SendMessage: (given, call) => sendOperation(cameMessage(read(sendParams, given)), false, call),
   SendStreamingMessage: (given, call) => sendOperation(cameMessage(read(sendParams, given)), true, call),
-  GetTask: (given) => {
-    const { id, historyLength } = read(taskParams, given);
-    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength) };
+  GetTask: (given, call) => {
+    const { id, historyLength, currentGeneration } = read(getParams, given);
+    const after = cursorOf(currentGeneration, { extensions: call.extensions });
+    return { kind: 'get', taskId: id, historyLength: params.historyLengthOf(historyLength), ...after };
   },
   ListTasks: (given) => listOperation(read(listParams, given)),
   CancelTask: (given) => ({ kind: 'cancel', taskId: read(taskParams, given).id }),

@@ -1,10 +1,12 @@
 import { defined } from '../../base/defined.js';
+import type { EngineErrorCode } from '../../base/errors.js';
 import type { RunId, WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { EpochMs } from '../../base/time.js';
 import type { Commit, HistoryEvent, MessageReceived, RunOutcome } from '../../history/event.js';
 import { toCaller, type AddressedQuestion } from '../../history/question.js';
 import type { RunHead } from '../../history/records.js';
+import { OpenQuestions, type Requested } from './open-questions.js';
 import {
   isFinal,
   type Artifact,
@@ -31,10 +33,11 @@ const seenTypes = [
 type SeenEvent = Extract<HistoryEvent, { readonly type: (typeof seenTypes)[number] }>;
 const isSeen = (event: HistoryEvent): event is SeenEvent => (seenTypes as readonly string[]).includes(event.type);
 
-interface OpenQuestion {
-  readonly message: TaskMessage;
-  readonly isForCredentials: boolean;
-}
+/** Errors with which a run ends by a fault of the engine, or of what it was given to store. */
+const faults: ReadonlySet<EngineErrorCode> = new Set([
+  ...(['INTERNAL', 'WORKFLOW_STUCK', 'NONDETERMINISM', 'HISTORY_FORMAT_UNKNOWN'] as const),
+  ...(['PAYLOAD_UNREADABLE', 'PAYLOAD_TOO_LARGE', 'CONFIG_INVALID'] as const),
+]);
 
 /**
  * Folds the histories of the runs that are one task, in their order, to what its caller sees. Everything comes from the
@@ -52,8 +55,8 @@ export class TaskFold {
   readonly #history: TaskMessage[];
   readonly #artifacts = new Map<string, Artifact>();
   /** Questions to the caller that were requested but are not to be seen yet. */
-  readonly #asked = new Map<WaitId, AddressedQuestion>();
-  readonly #open = new Map<WaitId, OpenQuestion>();
+  readonly #asked = new Map<WaitId, Requested>();
+  readonly #open = new OpenQuestions();
   /** Answers that are taken in with the settlement of their question. */
   readonly #answers = new Map<WaitId, string>();
 
@@ -84,6 +87,7 @@ export class TaskFold {
     return this.#outcome?.status === 'continued' && this.#hasRunEnded ? this.#outcome.nextRunId : undefined;
   }
   #hasRunEnded = false;
+  #isFault = false;
 
   /** Whether answers were taken in that show with the end of their question, or of the run. */
   get hasAnswers(): boolean {
@@ -92,7 +96,12 @@ export class TaskFold {
 
   /** The questions to the caller that are open, oldest first. */
   get openQuestions(): readonly WaitId[] {
-    return [...this.#open.keys()];
+    return this.#open.waitIds;
+  }
+
+  /** Returns the open question with this key. */
+  questionWithKey(key: string): WaitId | undefined {
+    return this.#open.withKey(key);
   }
 
   get task(): ServedTask {
@@ -101,11 +110,16 @@ export class TaskFold {
       taskId: this.#taskId,
       contextId: task.contextId,
       skill: workflow,
+      createdAtMs: this.#first.createdAtMs,
       status: this.#status,
       history: [...this.#history],
       artifacts: [...this.#artifacts.values()],
       generation: this.#generation,
-      ...defined({ metadata: task.metadata }),
+      ...defined({
+        metadata: task.metadata,
+        questions: this.#open.shown,
+        isFault: this.#isFault ? true : undefined,
+      }),
     };
   }
 
@@ -139,7 +153,7 @@ export class TaskFold {
       case 'MessageReceived':
         return this.#receive(event.inboxId, event, messageOf);
       case 'ExternalWaitRequested':
-        if (event.form?.to === toCaller) this.#asked.set(event.waitId, event.form);
+        if (event.form?.to === toCaller) this.#asked.set(event.waitId, { name: event.name, form: event.form });
         return [];
       case 'ExternalWaitIssued':
         return this.#ask(event.waitId, event.atMs);
@@ -164,29 +178,27 @@ export class TaskFold {
       this.#answers.set(answers, inboxId);
       return [];
     }
-    this.#keep(messageOf(inboxId));
-    return [this.#show(this.#openState(), atMs, this.#status.message)];
+    keep(this.#history, messageOf(inboxId));
+    return [this.#show(this.#open.state, atMs, this.#status.message)];
   }
 
   #ask(waitId: WaitId, atMs: EpochMs): readonly TaskEvent[] {
-    const form = this.#asked.get(waitId);
-    if (form === undefined) return [];
+    const asked = this.#asked.get(waitId);
+    if (asked === undefined) return [];
     this.#asked.delete(waitId);
-    const message = this.#agentMessage(questionParts(form));
-    this.#open.set(waitId, { message, isForCredentials: form.kind === 'auth' });
-    return [this.#show(this.#openState(), atMs, this.#oldestQuestion()?.message)];
+    this.#open.open(waitId, { ...asked, message: this.#agentMessage(questionParts(asked.form)) });
+    return [this.#show(this.#open.state, atMs, this.#open.message)];
   }
 
   #closeQuestion(waitId: WaitId, atMs: EpochMs, messageOf: MessageOf): readonly TaskEvent[] {
     this.#asked.delete(waitId);
-    const question = this.#open.get(waitId);
+    const question = this.#open.close(waitId);
     if (question === undefined) return [];
-    this.#open.delete(waitId);
     const inboxId = this.#answers.get(waitId);
     this.#answers.delete(waitId);
-    if (this.#status.message?.messageId !== question.message.messageId) this.#keep(question.message);
-    const event = this.#show(this.#openState(), atMs, this.#oldestQuestion()?.message);
-    if (inboxId !== undefined) this.#keep(messageOf(inboxId));
+    if (this.#status.message?.messageId !== question.messageId) keep(this.#history, question);
+    const event = this.#show(this.#open.state, atMs, this.#open.message);
+    if (inboxId !== undefined) keep(this.#history, messageOf(inboxId));
     return [event];
   }
 
@@ -201,11 +213,11 @@ export class TaskFold {
   }
 
   #endRun(atMs: EpochMs, messageOf: MessageOf): readonly TaskEvent[] {
-    const wasAsking = this.#open.size > 0;
+    const wasAsking = this.#open.message !== undefined;
     this.#open.clear();
     const events = this.#outcome === undefined ? [] : this.#end(this.#outcome, atMs, wasAsking);
     // Answers that came while the run was ending have closed no question.
-    for (const inboxId of this.#answers.values()) this.#keep(messageOf(inboxId));
+    for (const inboxId of this.#answers.values()) keep(this.#history, messageOf(inboxId));
     this.#answers.clear();
     return events;
   }
@@ -214,6 +226,7 @@ export class TaskFold {
     // The next run cannot be given the answer to a question of this one.
     if (outcome.status === 'continued') return wasAsking ? [this.#show('working', atMs)] : [];
     if (outcome.status !== 'completed') {
+      this.#isFault = outcome.status === 'failed' && faults.has(outcome.error.code);
       const [state, text] = endOf(outcome);
       return [this.#show(state, atMs, text === undefined ? undefined : this.#agentMessage([{ text }]))];
     }
@@ -228,37 +241,28 @@ export class TaskFold {
   /** Shows what the workflow says; a question that is open stays the message of the status. */
   #say(atMs: EpochMs, parts: readonly Part[]): TaskEvent {
     const message = this.#agentMessage(parts);
-    const question = this.#oldestQuestion();
+    const question = this.#open.message;
     if (question === undefined) return this.#show('working', atMs, message);
-    this.#keep(message);
-    return this.#show(this.#openState(), atMs, question.message);
+    keep(this.#history, message);
+    return this.#show(this.#open.state, atMs, question);
   }
 
   #show(state: TaskState, atMs: EpochMs, message?: TaskMessage): TaskEvent {
     const before = this.#status.message;
-    if (before !== undefined && before.messageId !== message?.messageId) this.#keep(before);
+    if (before !== undefined && before.messageId !== message?.messageId) keep(this.#history, before);
     this.#status = { state, atMs: Math.max(atMs, this.#status.atMs), ...defined({ message }) };
     return { generation: ++this.#generation, kind: 'status', status: this.#status };
-  }
-
-  #keep(message: TaskMessage | undefined): void {
-    if (message !== undefined) this.#history.push(message);
-  }
-
-  #oldestQuestion(): OpenQuestion | undefined {
-    return [...this.#open.values()][0];
-  }
-
-  #openState(): TaskState {
-    const question = this.#oldestQuestion();
-    if (question === undefined) return 'working';
-    return question.isForCredentials ? 'auth-required' : 'input-required';
   }
 
   /** Creates a message of the workflow whose id is a function of its place in the log. */
   #agentMessage(parts: readonly Part[]): TaskMessage {
     return { messageId: `${this.#taskId}-${this.#generation + 1}`, role: 'agent', parts };
   }
+}
+
+/** Commits alone do not hold the messages of callers, so one may be missing. */
+function keep(history: TaskMessage[], message: TaskMessage | undefined): void {
+  if (message !== undefined) history.push(message);
 }
 
 /** Returns the message that started the task. Parts that are only the input are not stored twice. */

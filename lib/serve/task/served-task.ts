@@ -25,6 +25,21 @@ export type TaskEvent = { readonly generation: number } & (
     }
 );
 
+/** An open question to the caller. */
+export interface OpenQuestion {
+  /** Id of the message that asks: unique among all questions that the task ever has. */
+  readonly key: string;
+  /** What the workflow calls it; other questions may have the same name. */
+  readonly name: string;
+  /** `form`: a value is asked for; `auth`: credentials, which are given elsewhere. */
+  readonly kind: 'form' | 'auth';
+  readonly message: string;
+  /** JSON Schema of the content of an accepted answer. */
+  readonly schema?: JsonObject;
+  /** A page for a person to open. */
+  readonly url?: string;
+}
+
 /** A task as of one generation. */
 export interface ServedTask {
   /** Id of the run, or of the first of the runs that continue one another. */
@@ -32,7 +47,12 @@ export interface ServedTask {
   readonly contextId: string;
   /** Name of the workflow. */
   readonly skill: string;
+  readonly createdAtMs: EpochMs;
   readonly status: TaskStatus;
+  /** The open questions to the caller, oldest first; missing if there are none. */
+  readonly questions?: readonly OpenQuestion[];
+  /** Whether the task failed by a fault of the engine, not by an error of its workflow. */
+  readonly isFault?: true;
   /** Messages of both sides, oldest first. The message of the status is not among them. */
   readonly history: readonly TaskMessage[];
   readonly artifacts: readonly Artifact[];

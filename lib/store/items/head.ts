@@ -39,6 +39,7 @@ const parent = fields<ParentWait>({
 const lanePlace = fields<LanePlace>({
   key: named('concurrencyKey', text),
   afterRunId: optional(named('laneAfterRunId', text)),
+  afterCreatedAtMs: optional(named('laneAfterCreatedAtMs', number)),
   replaces: named('laneReplaces', flag),
   nextRunId: optional(named('laneNextRunId', text)),
 });

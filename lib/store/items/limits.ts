@@ -76,8 +76,9 @@ export const itemLimits = {
     tenantPartition: text(128),
     counted: number,
     /** A caller by its digest, and a skill. */
-    counters: text(256),
-    calls: text(2 * KiB),
+    counters: text(128),
+    /** 16 marks of 32 characters, as JSON. */
+    calls: text(576),
     callback: payload(2 * KiB),
     task: payload(8 * KiB),
     taskPartition: word,
@@ -96,6 +97,7 @@ export const itemLimits = {
     inputError: payload(16 * KiB),
     concurrencyKey: text(idempotencyKeyMaxBytes),
     laneAfterRunId: id,
+    laneAfterCreatedAtMs: number,
     laneReplaces: number,
     laneNextRunId: id,
     debounceUntilMs: number,

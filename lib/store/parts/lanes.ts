@@ -30,7 +30,7 @@ export class Lanes {
   async waitBehind(
     { runId, dueSeq, blocks }: Pick<RunHead, 'runId' | 'dueSeq' | 'blocks'>,
     { key }: Pick<LanePlace, 'key'>,
-    otherRunId: RunId,
+    { runId: otherRunId, createdAtMs: afterCreatedAtMs }: Pick<RunHead, 'runId' | 'createdAtMs'>,
     dueAtMs: EpochMs,
   ): Promise<'waiting' | 'ended' | 'blocked'> {
     const result = await this.#table.transact([
@@ -38,7 +38,10 @@ export class Lanes {
         kind: 'update',
         key: headKey(runId),
         // Later looks begin at the run that is waited for, whatever lies between.
-        set: { ...headFields.write({ lane: { key, afterRunId: otherRunId } }), ...marker(runId, dueAtMs) },
+        set: {
+          ...headFields.write({ lane: { key, afterRunId: otherRunId, afterCreatedAtMs } }),
+          ...marker(runId, dueAtMs),
+        },
         remove: failureAttributes,
         conditions: [itemExists, markerNotNewerThan(dueSeq), noBlockSince(blocks)],
       },

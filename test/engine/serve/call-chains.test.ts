@@ -49,6 +49,8 @@ function anAgent(
       const request = new Request(to, { method, headers, ...(body === undefined ? {} : { body }) });
       if (body?.includes('"message"') === true)
         messages.push((JSON.parse(body) as { params: { message: { metadata?: object } } }).params.message.metadata);
+      // An end for what should have ended before.
+      if (messages.length > 6) return { kind: 'reply', status: 400, headers: {}, text: '' };
       const response = await routes.fetch(request);
       const head = { status: response.status, headers: Object.fromEntries(response.headers) };
       let text = '';
@@ -97,25 +99,28 @@ const aliased = (text: string): string =>
     (_, name: string, id: string) => `"${name}":"${id.split('').reverse().join('')}"`,
   );
 
+/** Returns the error of what is to be refused, or what came in its place. */
+const refusalOf = (sending: Promise<unknown>): Promise<unknown> => sending.catch((error: unknown) => error);
+
 const lotsOf = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `mark ${at}`);
 
 describe('a chain of calls', () => {
   it('is refused where it would be deeper than the agent allows, before anything is started', async () => {
     const { send, tasks } = anAgent({});
     expect(await send('ask', lotsOf(4))).toMatchObject({ status: { state: 'submitted' } });
-    await expect(send('ask', lotsOf(5))).rejects.toMatchObject({
+    expect(await refusalOf(send('ask', lotsOf(5)))).toMatchObject({
       code: 'INPUT_INVALID',
       message: 'the call has come through 5 agents, and may through 4',
     });
     expect((await tasks(ann).list({ pageSize: 10 })).totalSize).toBe(1);
     const deep = anAgent({}, { depth: 7 });
     expect(await deep.send('ask', lotsOf(6))).toMatchObject({ status: { state: 'submitted' } });
-    await expect(deep.send('ask', lotsOf(7))).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(await refusalOf(deep.send('ask', lotsOf(7)))).toMatchObject({ code: 'INPUT_INVALID' });
   });
 
-  it.each([['no list'], [[7]], [lotsOf(21)], [['x'.repeat(65)]]])('is refused if it is %j', async (calls) => {
-    const { send } = anAgent({}, { depth: 20 });
-    await expect(send('ask', calls)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+  it.each([['no list'], [[7]], [lotsOf(17)], [['x'.repeat(33)]]])('is refused if it is %j', async (calls) => {
+    const { send } = anAgent({}, { depth: 16 });
+    expect(await refusalOf(send('ask', calls))).toMatchObject({ code: 'INPUT_INVALID' });
   });
 
   it('of an agent that calls itself ends at its depth, and each call carries those before it', async () => {
@@ -125,7 +130,9 @@ describe('a chain of calls', () => {
     const { artifacts, status } = await tasks(ann).read(taskId);
     expect(status.state).toBe('completed');
     expect(JSON.stringify(artifacts)).toContain('the call has come through 3 agents, and may through 2');
-    const marks = messages.map((metadata) => (metadata as Record<string, string[]>)[callChainExtension] ?? []);
+    const marks = messages.map(
+      (metadata) => (metadata as Record<string, string[]> | undefined)?.[callChainExtension] ?? [],
+    );
     expect(marks.map(({ length }) => length)).toEqual([1, 2, 3]);
     expect(marks[2]?.slice(0, 2)).toEqual(marks[1]);
     expect(new Set(marks[2]).size).toBe(3);
@@ -140,7 +147,7 @@ describe('a chain of calls', () => {
     });
     await send('ask', lotsOf(4));
     await kit.pass({ hours: 2 });
-    const [first] = messages as Record<string, readonly string[]>[];
+    const [first] = messages as (Record<string, readonly string[]> | undefined)[];
     expect(first?.[callChainExtension]?.slice(0, 4)).toEqual(lotsOf(4));
     expect(first?.[callChainExtension]).toHaveLength(5);
   });
@@ -157,7 +164,7 @@ describe('a chain of calls', () => {
     const { taskId, contextId } = await send('queued', lotsOf(1));
     await kit.settleDown();
     const calls = (await deps.store.heads.read(taskId))?.calls;
-    await expect(send('queued', calls, contextId)).rejects.toMatchObject({
+    expect(await refusalOf(send('queued', calls, contextId))).toMatchObject({
       code: 'INPUT_INVALID',
       message: 'the call comes back into a context that waits for it',
     });
@@ -167,6 +174,6 @@ describe('a chain of calls', () => {
     // Nor does the context, once its task has ended.
     await kit.signal(taskId, 'end');
     await kit.settleDown();
-    expect(await send('queued', calls, contextId)).toMatchObject({ contextId });
+    expect(await send('queued', calls, contextId).catch(String)).toMatchObject({ contextId });
   });
 });

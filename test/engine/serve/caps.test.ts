@@ -8,13 +8,13 @@ import { silentLog } from '../../../lib/base/log.js';
 import { createTasks } from '../../../lib/operations/serve/tasks.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { runTurn } from '../../../lib/operations/turn/run-turn.js';
-import { drainMicrotasks } from '../../../lib/process/drain.js';
 import { createA2aRoutes } from '../../../lib/serve/a2a/routes.js';
 import type { SendRequest, Tasks } from '../../../lib/serve/tasks.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { RunStore } from '../../../lib/store/run-store.js';
 import type { Table } from '../../../lib/store/table.js';
 import type { ServeConfig, ServeLimits } from '../../../lib/workflow/serve.js';
+import { driven } from './driven.js';
 
 const ann: Caller = { id: 'ann', roles: ['call'] };
 const bob: Caller = { id: 'bob', roles: ['call'] };
@@ -80,20 +80,6 @@ function configOf(more: Partial<ServeConfig>): ServeConfig {
   };
 }
 
-/** Lets the delays of the table pass while something is done. */
-async function driven<Result>({ clock }: TestApp, work: Promise<Result>): Promise<Result> {
-  const state = { isDone: false };
-  const done = work.finally(() => {
-    state.isDone = true;
-  });
-  while (!state.isDone) {
-    await drainMicrotasks();
-    const nextAtMs = clock.nextDelayAtMs();
-    if (nextAtMs !== undefined) clock.moveTo(nextAtMs);
-  }
-  return done;
-}
-
 const isTask = (answer: string): boolean => /^[0-9a-f]{32}$/.test(answer);
 
 describe('served tasks under caps', () => {
@@ -155,12 +141,17 @@ describe('served tasks under caps', () => {
   it('are known under their key, whatever refuses the repeat', async () => {
     const { start } = served({ maxLive: 1, perMinute: 1 });
     const first = await start({ key: 'k' });
+    expect(isTask(first)).toBe(true);
     expect(await start()).toBe('TOO_MANY_REQUESTS perMinute');
     expect(await start({ key: 'k' })).toBe(first);
   });
 
-  it('are one under a key that two starts use at once, also if only one more may be under way', async () => {
-    const { deps, start } = served({ maxLive: 1 });
+  it.each<[string, ServeLimits]>([
+    ['maxLive', { maxLive: 1 }],
+    ['perMinute', { perMinute: 1 }],
+    ['turnsPerContext', { turnsPerContext: 1 }],
+  ])('are one under a key that two starts use at once, whatever %s leaves', async (limit, limits) => {
+    const { deps, start } = served(limits);
     const { heads } = deps.store;
     const read = heads.read.bind(heads);
     let isFirst = true;
@@ -168,11 +159,11 @@ describe('served tasks under caps', () => {
       if (!isFirst) return read(runId);
       isFirst = false;
       // The same start is accepted between the look for it and its put.
-      expect(isTask(await start({ key: 'k' }))).toBe(true);
+      expect(isTask(await start({ key: 'k', contextId: 'c' }))).toBe(true);
       return undefined;
     };
-    expect(isTask(await start({ key: 'k' }))).toBe(true);
-    expect(await start()).toBe('TOO_MANY_REQUESTS maxLive');
+    expect(isTask(await start({ key: 'k', contextId: 'c' }))).toBe(true);
+    expect(await start({ contextId: 'c' })).toBe(`TOO_MANY_REQUESTS ${limit}`);
   });
 
   it('are all accepted, and all released, when 200 start and end at once under one cap', async () => {
@@ -221,7 +212,10 @@ describe('served tasks under caps', () => {
     const message = (messageId: string) => ({ messageId, role: 'user', parts: [{ text: 'more' }] }) as const;
     await tasks().send({ taskId, message: message('a') });
     await tasks().send({ taskId, message: message('b') });
-    await expect(tasks().send({ taskId, message: message('c') })).rejects.toMatchObject({
+    const refused: unknown = await tasks()
+      .send({ taskId, message: message('c') })
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({
       code: 'TOO_MANY_REQUESTS',
       details: { limit: 'perMinute', max: 3, retryAfterMs: 60_000 },
     });

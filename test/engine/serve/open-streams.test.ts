@@ -9,7 +9,7 @@ import { createOpenStream } from '../../../lib/operations/serve/stream-slots.js'
 import { createTasks } from '../../../lib/operations/serve/tasks.js';
 import { drainMicrotasks } from '../../../lib/process/drain.js';
 import { createA2aRoutes } from '../../../lib/serve/a2a/routes.js';
-import type { Timer } from '../../../lib/serve/a2a/sse.js';
+import type { Timer } from '../../../lib/serve/sse.js';
 import type { Tasks } from '../../../lib/serve/tasks.js';
 import type { ServeConfig } from '../../../lib/workflow/serve.js';
 

@@ -76,6 +76,8 @@ describe('served workflows of a stack', () => {
     expect(accessOf(template)).toEqual({
       '/{proxy+}': 'AWS_IAM',
       '/agents/{skill}/{proxy+}': 'AWS_IAM',
+      '/mcp': 'AWS_IAM',
+      '/mcp/server-card': 'NONE',
       '/.well-known/{proxy+}': 'NONE',
       '/agents/{skill}/.well-known/{proxy+}': 'NONE',
     });

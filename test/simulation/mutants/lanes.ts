@@ -41,7 +41,7 @@ export const lanesMutants: readonly Mutant[] = [
     'looks-back-one-run',
     'L2: behind a run that has not begun, a run waits for those before that one',
     lane,
-    'next = chain.head.lane?.afterRunId;',
+    'next = chain.head.lane;',
     'next = undefined;',
     'L2 a run waits behind one that was cancelled',
   ),

@@ -1,8 +1,10 @@
 import { rules, simulation, type Mutant, storePart } from './mutant.js';
+import { capsMutants } from './caps.js';
 import { callbacksMutants } from './callbacks.js';
 import { clausesMutants } from './clauses.js';
 import { discoveryMutants } from './discovery.js';
 import { endingMutants } from './ending.js';
+import { generationsMutants } from './generations.js';
 import { freshMutants } from './fresh.js';
 import { itemsMutants } from './items.js';
 import { jobsMutants } from './jobs.js';
@@ -21,6 +23,7 @@ import { servedPushesMutants } from './served-pushes.js';
 import { requestsMutants } from './requests.js';
 import { progressMutants } from './progress.js';
 import { stepsMutants } from './steps.js';
+import { textHooksMutants } from './text-hooks.js';
 import { tryingMutants } from './trying.js';
 import { untestedMutants } from './untested.js';
 import { workflowMutants } from './workflow.js';
@@ -47,11 +50,13 @@ const runLongStep = 'lib/operations/steps/run-long-step.ts';
 const pollTask = 'lib/operations/remote-task/poll-task.ts';
 
 export const mutants: readonly Mutant[] = [
+  ...capsMutants,
   ...callbacksMutants,
   ...clausesMutants,
   ...discoveryMutants,
   ...endingMutants,
   ...freshMutants,
+  ...generationsMutants,
   ...itemsMutants,
   ...jobsMutants,
   ...lanesMutants,
@@ -69,6 +74,7 @@ export const mutants: readonly Mutant[] = [
   ...probeMutants,
   ...progressMutants,
   ...stepsMutants,
+  ...textHooksMutants,
   ...tryingMutants,
   ...untestedMutants,
   ...workflowMutants,

@@ -80,14 +80,14 @@ export const servedMutants: readonly Mutant[] = [
     'open-question-stays',
     'a question of a run that has continued is closed',
     fold,
-    ['const wasAsking = this.#open.size > 0;\n    this.#open.clear();', 'const wasAsking = false;'],
+    ['const wasAsking = this.#open.message !== undefined;\n    this.#open.clear();', 'const wasAsking = false;'],
     conversation('shows no question of a run that has continued without its answer'),
   ),
   mutant(
     'answer-with-the-end',
     'an answer that is taken in with the end of a run is shown',
     fold,
-    ['for (const inboxId of this.#answers.values()) this.#keep(messageOf(inboxId));', ''],
+    ['for (const inboxId of this.#answers.values()) keep(this.#history, messageOf(inboxId));', ''],
     testsIn('test/unit/serve/fold-task.test.ts', 'an answer that a run takes in with its end'),
   ),
   mutant(

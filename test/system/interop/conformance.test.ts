@@ -1,17 +1,13 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleProgram, type Program } from '../processes.js';
+import { runConformance } from './conformance-suite.js';
 
 // The MCP conformance suite against our transport: the suite serves a scenario, runs our client and checks what it
 // sent.
-
-const run = promisify(execFile);
 
 /**
  * Scenarios by revision, with the number of checks at the end of each. The suite skips unknown scenarios and exits with
@@ -61,20 +57,6 @@ const notApplicable = [
   ],
 ] as const;
 
-// The suite imports `globSync`, which Node 20 lacks, for a command that is not used here.
-const fsWithGlob = `export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = undefined;`;
-const hook = `export const resolve = (specifier, context, next) =>
-  specifier === 'fs' ? { url: ${JSON.stringify(moduleOf(fsWithGlob))}, shortCircuit: true } : next(specifier, context);`;
-const registration = `import { register } from 'node:module'; register(${JSON.stringify(moduleOf(hook))});`;
-const nodeOptions = ['--import', moduleOf(registration)];
-
-function moduleOf(source: string): string {
-  return `data:text/javascript,${encodeURIComponent(source)}`;
-}
-
-const require = createRequire(import.meta.url);
-const suite = require.resolve('@modelcontextprotocol/conformance/dist/index.js');
-
 let client: Program;
 let results: string;
 beforeAll(async () => {
@@ -86,29 +68,22 @@ afterAll(async () => {
   await rm(results, { recursive: true, force: true });
 });
 
-async function conformance(...args: readonly string[]): Promise<string> {
-  const options = { timeout: 60_000, env: { ...process.env, NO_COLOR: '1' } };
-  // A failed scenario exits with 1 and prints why.
-  const { stdout, stderr } = await run(process.execPath, [...nodeOptions, suite, ...args], options).catch(
-    (error: unknown) => error as { readonly stdout: string; readonly stderr: string },
-  );
-  return `${stdout}${stderr}`;
-}
-
 describe('the MCP conformance suite', () => {
   it.each(scenarios)(
     '%s: the scenario %s passes',
     async (revision, scenario, passed) => {
       const version = ['--spec-version', revision, '--force'];
       const command = ['--command', `${process.execPath} ${client.path}`];
-      const printed = await conformance('client', ...command, '--scenario', scenario, ...version, '-o', results);
+      const printed = await runConformance('client', ...command, '--scenario', scenario, ...version, '-o', results);
       expect(printed).toContain(`Passed: ${passed}/${passed}, 0 failed, 0 warnings`);
     },
     90_000,
   );
 
   it('has no scenario for clients that is neither run nor left out for a reason', async () => {
-    const listed = [...(await conformance('list', '--client')).matchAll(/^ {2}- (\S+)/gm)].map(([, name = '']) => name);
+    const listed = [...(await runConformance('list', '--client')).matchAll(/^ {2}- (\S+)/gm)].map(
+      ([, name = '']) => name,
+    );
     const known: readonly string[] = [
       ...scenarios.map(([, name]) => name),
       ...notApplicable.flatMap(([names]) => names),

@@ -17,7 +17,8 @@ const hookToken = 'canary-hook-token-of-the-test';
 
 /** A request that its route accepts. */
 export interface ValidRequest {
-  readonly route: RouteName;
+  /** Name of the route. */
+  readonly route: string;
   readonly method: string;
   readonly path: string;
   /** Part of the path that names something, and may be any text. */

@@ -57,6 +57,7 @@ export async function startDispatcher(targets: () => readonly Target[]): Promise
       response.writeHead(204).end();
     });
   });
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

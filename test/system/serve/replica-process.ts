@@ -58,7 +58,7 @@ function mortal(table: Table, death: Death | undefined): Table {
   return {
     write: (write) => around([write], () => table.write(write)),
     transact: (writes) => around(writes, () => table.transact(writes)),
-    get: (key) => table.get(key),
+    get: (...asked) => table.get(...asked),
     queryPartition: (...query) => table.queryPartition(...query),
     queryIndex: (query) => table.queryIndex(query),
   };
@@ -104,6 +104,8 @@ async function startServer(deps: Deps, managementToken: string): Promise<string>
       answer: (request, body, response) => answerAsStream(serve, request, body, { response, stopped }),
     },
   );
+  // A connection that ends while its next request comes would fail a test.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -13,6 +13,9 @@ const skill = (name: string, given: object = {}) => [{ data: { skill: name, argu
 const through = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
+// Processes on a busy machine are slow.
+vi.setConfig({ testTimeout: 120_000 });
+
 describeWithDynoxide('three replicas on one store', () => {
   let replicas: Replicas;
   let one: string;
@@ -29,7 +32,7 @@ describeWithDynoxide('three replicas on one store', () => {
     await closeAll();
   });
 
-  it('run a task on the first, watch it on the second, and cancel it on the third: its step is told', async () => {
+  it('A2A-S3, A2A-S8, S3-15: run a task on the first, watch it on the second, and cancel it on the third', async () => {
     const notices = await startNotices();
     const { id } = await caller.send(one, skill('work', { noticeUrl: notices.url }));
     const watched: Event[] = [];
@@ -53,14 +56,14 @@ describeWithDynoxide('three replicas on one store', () => {
     expect([tasks[0]?.status.state, tasks[0]?.artifacts]).toEqual(['TASK_STATE_CANCELED', undefined]);
   });
 
-  it('show a watcher who leaves after any event, and asks the next replica, each event once', async () => {
+  it('A2A-S4: show a watcher who leaves after any event, and asks the next replica, each event once', async () => {
     const { id } = await caller.send(one, skill('listen'));
-    /** Follows the task on one replica after the other, and leaves each after its own number of events. */
+    /** Follows the task on one replica, leaves it after so many events, and goes on at the next one. */
     const follow = async (leaveAfter: number, how: 'cursor' | 'snapshot'): Promise<readonly Event[]> => {
       const seen: Event[] = [];
       for (let at = 0; seen.at(-1)?.kind !== 'completed'; at++) {
         const cursor = how === 'cursor' ? [seen.at(-1)?.generation ?? 0] : [];
-        let left = leaveAfter;
+        let left = at === 0 ? leaveAfter : Infinity;
         try {
           for await (const event of caller.follow(replicas.urls[at % 3]!, id, ...cursor)) {
             seen.push(event);
@@ -75,7 +78,7 @@ describeWithDynoxide('three replicas on one store', () => {
       return seen;
     };
     const byCursor = Promise.all(through(1, 11).map((leaveAfter) => follow(leaveAfter, 'cursor')));
-    const bySnapshot = Promise.all(through(2, 11).map((leaveAfter) => follow(leaveAfter, 'snapshot')));
+    const bySnapshot = Promise.all([2, 5, 8].map((leaveAfter) => follow(leaveAfter, 'snapshot')));
     for (const [at, text] of ['a', 'b', 'c', 'd', 'bye'].entries())
       await caller.send(replicas.urls[at % 3]!, [{ text }], { taskId: id });
     const last = generationOf(await readEnded(id));
@@ -184,7 +187,7 @@ describeWithDynoxide('three replicas on one store', () => {
         expect(deaths).toBeGreaterThanOrEqual(commits.length);
       }
     },
-    everyWrite ? 600_000 : 60_000,
+    everyWrite ? 600_000 : 120_000,
   );
 });
 

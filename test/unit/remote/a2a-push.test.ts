@@ -105,7 +105,10 @@ describe('the registration of pushes', () => {
         { nowMs: () => 0 },
       );
       const to = { url: agentUrl, binding: 'JSONRPC', wire: '1.0' } as const;
-      const card = { ...{ interfaces: [to], problem: undefined, dedupes: false, streams: false }, pushes: true };
+      const card = {
+        ...{ interfaces: [to], problem: undefined, dedupes: false, sequences: false, streams: false },
+        pushes: true,
+      };
       let isAsked = false;
       const found = { kind: 'interface', to, card: { ...card, startsOverStream: false, hasExtended: false } } as const;
       await registrar.start({ ...push, url: `${publicUrl}/push/a2a/t` }, found, async (given) => {

@@ -31,7 +31,7 @@ describe('a sender of pushes', () => {
     expect(server.received).toMatchObject([{ text: body, headers: { 'x-a': 'b' } }]);
   });
 
-  it('returns a redirect as it is, and sends nothing to its target', async () => {
+  it('returns a redirect as it is, and sends nothing to its target (A2A-S20)', async () => {
     const target = await serve((_, response) => response.end());
     const server = await serve((_, response) => {
       response.writeHead(308, { location: target.url }).end();
@@ -54,7 +54,7 @@ describe('a sender of pushes', () => {
     ['credentials of a cloud', 'https://169.254.169.254/'],
     ['no URL', 'receiver'],
     ['another scheme', 'ftp://receiver.example/'],
-  ])('allows no push to %s', async (_, url) => {
+  ])('allows no push to %s (A2A-S20)', async (_, url) => {
     expect(await senderOf({ lookup: resolvingTo('93.184.216.34') }).allows(url)).toBe(false);
   });
 
@@ -67,7 +67,7 @@ describe('a sender of pushes', () => {
     expect(await senderOf({ lookup: resolvingTo('10.0.0.1') }).allows('https://receiver.example/')).toBe(false);
   });
 
-  it('never dials a name that has become private since it was saved', async () => {
+  it('never dials a name that has become private since it was saved (A2A-S20)', async () => {
     const server = await serve((_, response) => response.end());
     const port = new URL(server.url).port;
     const sender = senderOf({ lookup: resolvingTo('93.184.216.34', '127.0.0.1') });

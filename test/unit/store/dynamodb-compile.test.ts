@@ -180,6 +180,8 @@ it('declares the table with its sparse indexes', () => {
       { AttributeName: 'dueAtMs', AttributeType: 'N' },
       { AttributeName: 'listPartition', AttributeType: 'S' },
       { AttributeName: 'listSort', AttributeType: 'S' },
+      { AttributeName: 'taskPartition', AttributeType: 'S' },
+      { AttributeName: 'taskSort', AttributeType: 'S' },
       { AttributeName: 'tenantPartition', AttributeType: 'S' },
     ],
     KeySchema: [
@@ -204,6 +206,17 @@ it('declares the table with its sparse indexes', () => {
         Projection: {
           ProjectionType: 'INCLUDE',
           NonKeyAttributes: ['workflow', 'status', 'createdAtMs', 'endedAtMs', 'tags'],
+        },
+      },
+      {
+        IndexName: 'task',
+        KeySchema: [
+          { AttributeName: 'taskPartition', KeyType: 'HASH' },
+          { AttributeName: 'taskSort', KeyType: 'RANGE' },
+        ],
+        Projection: {
+          ProjectionType: 'INCLUDE',
+          NonKeyAttributes: ['workflow', 'taskState', 'taskStatusAtMs', 'taskContext'],
         },
       },
       {

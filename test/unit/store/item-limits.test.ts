@@ -15,6 +15,7 @@ import { RunStore } from '../../../lib/store/run-store.js';
 import { SealedTable } from '../../../lib/store/sealed-table.js';
 import type { Item, Table } from '../../../lib/store/table.js';
 import { itemBytes, itemMaxBytes } from '../../../lib/store/write-rules.js';
+import { depthMax } from '../../../lib/workflow/serve.js';
 import { openDynamoDbTable, type OpenedTable } from '../../support/dynamodb-tables.js';
 import { describeWithDynoxide, type Dynoxide, startDynoxide } from '../../support/dynoxide.js';
 import { storeProxy } from '../../support/store-proxy.js';
@@ -223,13 +224,15 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
     afterRunId: runId,
     sentDigest: 'd'.repeat(64),
-    lane: { key: wide(85), afterRunId: runId, replaces: true, nextRunId: runId },
+    lane: { key: wide(85), afterRunId: runId, afterCreatedAtMs: atMs, replaces: true, nextRunId: runId },
     debounce: { untilMs: atMs, startId: 'd'.repeat(32) },
     inputError: { code: 'INPUT_INVALID', message: wide(1000) },
     tags,
     owner,
     tenant,
     counted: true,
+    counters: [`caller ${'d'.repeat(32)}`, `skill ${'w'.repeat(64)}`],
+    calls: Array.from({ length: depthMax }, () => 'm'.repeat(32)),
     callback: { url: filling('callback', 4 * 1_024), secret: 'whsec_' },
     task: {
       ...(id === runId ? {} : { firstRunId: runId }),
@@ -258,7 +261,8 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
 
   // Heads, ids, inbox.
   expect((await store.heads.create(head(runId), writerId)).created).toBe(true);
-  const withSignal = { signal: signal('1'.repeat(32), '1'), liveMax: 1 };
+  const caps = (['live', 'turns'] as const).map((of) => ({ counter: `caller ${'d'.repeat(32)}`, of, max: 1 }));
+  const withSignal = { signal: signal('1'.repeat(32), '1'), liveMax: 1, caps };
   expect(await store.heads.createWith(head('1'.repeat(32)), writerId, withSignal)).toMatchObject({ created: true });
   const name = { nameKey: 'a'.repeat(64), generation: 0 };
   expect(await store.names.createRun(head('2'.repeat(32)), writerId, name)).toBe('created');
@@ -277,7 +281,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     true,
   );
   expect(await (await store.limitedStarts()).closeDebounce(limitedId, debounce)).toBe(true);
-  expect(await store.lanes.waitBehind(head(limitedId), { key: wide(85) }, runId, atMs)).toBe('waiting');
+  expect(await store.lanes.waitBehind(head(limitedId), { key: wide(85) }, head(runId), atMs)).toBe('waiting');
   await store.lanes.markDue(limitedId, atMs);
   await store.inbox.seed(signal('2'.repeat(32), '2'));
   expect(await store.inbox.put(signal(runId, '3'))).toBe('accepted');
@@ -461,11 +465,17 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
     pausedBy: owner,
   });
   const key = { name: 'k'.repeat(64), roles, tenant, createdAtMs: atMs, by: owner };
-  const { keys, permits } = await store.callers();
+  const { keys, messages, permits } = await store.callers();
   expect(await keys.add({ ...key, digest: 'd'.repeat(64) }, writerId)).toBe(true);
   await keys.rotate(key.name, { digest: 'e'.repeat(64), oldDigest: 'd'.repeat(64) });
   await keys.noteUse(key.name, 20_000);
   await keys.revoke(key.name, atMs);
+  expect(await messages.take(`caller ${'d'.repeat(32)}`, { atMs, perMinute: 1 })).toBe(true);
+  const streams = await store.streamSlots();
+  const slot = { slots: 1, holder: 'h'.repeat(32), untilMs: atMs + 1 };
+  expect(await streams.take({ ...slot, atMs })).toEqual({ number: 0, taken: 1 });
+  expect(await streams.renew(0, slot.holder, atMs + 2)).toBe(true);
+  await streams.free(0, slot.holder);
   expect(await permits.takePermit(tenant, 'starts', { atMs, perMinute: 1 })).toBe(true);
   const pushes = await store.pushConfigs();
   const receiver = { url: `https://${'u'.repeat(4_088)}`, token: 't'.repeat(8_192) };

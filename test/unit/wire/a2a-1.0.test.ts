@@ -244,12 +244,12 @@ describe('the result of GetTask', () => {
     [
       'a generation of 1.1',
       { ...taskIn('TASK_STATE_WORKING', says('half way')), generation: 7 },
-      { kind: 'working', state: 'TASK_STATE_WORKING', note: 'half way (generation 7)' },
+      { kind: 'working', state: 'TASK_STATE_WORKING', note: 'half way (generation 7)', generation: 7 },
     ],
     [
       'a generation without a text',
       { ...taskIn('TASK_STATE_SUBMITTED'), generation: 1 },
-      { kind: 'working', state: 'TASK_STATE_SUBMITTED', note: 'generation 1' },
+      { kind: 'working', state: 'TASK_STATE_SUBMITTED', note: 'generation 1', generation: 1 },
     ],
     ['A2A-C9: an unknown state', taskIn('TASK_STATE_PAUSED'), { kind: 'working', state: 'TASK_STATE_PAUSED' }],
     ['A2A-C9: a number', taskIn(3), { kind: 'working', state: '3' }],

@@ -65,8 +65,8 @@ describe('what is served', () => {
       'skills.report.context must be queue or parallel',
     ],
     [{ agent, skills: { triage: { description: 'x' } } }, 'skills names "triage", whose input is not an object'],
-    [{ agent, skills, limits: { depth: 0 } }, 'limits.depth must be a whole number from 1 to 20'],
-    [{ agent, skills, limits: { depth: 21 } }, 'limits.depth must be a whole number from 1 to 20'],
+    [{ agent, skills, limits: { depth: 0 } }, 'limits.depth must be a whole number from 1 to 16'],
+    [{ agent, skills, limits: { depth: 17 } }, 'limits.depth must be a whole number from 1 to 16'],
     [{ agent, skills, limits: { perMinute: '60' } }, 'limits.perMinute must be a whole number from 1'],
     [{ agent, skills, limits: { width: 1 } }, 'limits.width is not known; known are maxLive'],
   ])('%j is refused', (serve, problem) => {

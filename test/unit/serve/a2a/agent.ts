@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
 import { createA2aRoutes, type A2aOptions } from '../../../../lib/serve/a2a/routes.js';
-import type { Timer } from '../../../../lib/serve/a2a/sse.js';
+import type { Timer } from '../../../../lib/serve/sse.js';
 import { type AnyWorkflow, defineWorkflow } from '../../../../lib/workflow/define-workflow.js';
 import type { ServeConfig } from '../../../../lib/workflow/serve.js';
 import { type Script, ScriptedTasks } from '../../../support/scripted-tasks.js';
@@ -134,22 +134,22 @@ export function aMessage(
   return { message: { messageId: `m-${++sent}`, role: 'ROLE_USER', parts: [{ text }], ...more }, configuration };
 }
 
-/** Reads a stream block by block. */
+/** Reads a stream block by block. A comment, or what is told of the stream before its first event, is one of its own. */
 export function blocksOf(response: Response) {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   return {
     /** Returns the next block, without the blank line after it; undefined at the end. */
     async next(): Promise<string | undefined> {
-      while (!text.includes('\n\n')) {
+      for (;;) {
+        const end = /^(?:(?::|retry:).*\n|[^]*?\n\n)/.exec(text)?.[0].length ?? 0;
+        const block = text.slice(0, end).trimEnd();
+        text = text.slice(end);
+        if (end > 0) return block;
         const { done, value } = await reader.read();
         if (done) return undefined;
         text += value;
       }
-      const end = text.indexOf('\n\n');
-      const block = text.slice(0, end);
-      text = text.slice(end + 2);
-      return block;
     },
     async rest(): Promise<string[]> {
       const blocks: string[] = [];

@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../../lib/base/json.js';
-import { aMessage, anAgent, type Answered } from './agent.js';
+import { aMessage, anAgent, type Answered, blocksOf, dataOf } from './agent.js';
 
 const resultOf = ({ body }: Answered): JsonObject => body['result'] as JsonObject;
 const id = '1'.padStart(32, '0');
+const message03 = { kind: 'message', messageId: 'm1', role: 'user', parts: [{ kind: 'text', text: 'hi' }] };
 
 async function withTask(agent = anAgent()) {
   await agent.rpc('SendMessage', aMessage());
@@ -77,5 +78,29 @@ describe('what foreign clients send', () => {
     const agent = await withTask();
     const answer = await agent.rest('GET', '/tasks?status=TASK_STATE_UNSPECIFIED');
     expect(answer.body).toMatchObject({ tasks: [{ id }] });
+  });
+
+  it('an error over HTTP+JSON is of the type application/json, which all clients read', async () => {
+    const { status, headers } = await anAgent().rest('GET', `/tasks/${id}`);
+    expect([status, headers.get('content-type')]).toEqual([404, 'application/json']);
+  });
+
+  it.each([
+    ['message/stream', { message: { messageId: 'm1', role: 'user', parts: [] } }, -32602],
+    ['message/stream', { message: { ...message03, taskId: id } }, -32001],
+    ['tasks/resubscribe', { id }, -32001],
+  ])('an error of %s, a stream of 0.3, comes as its only event', async (method, params, code) => {
+    const response = await anAgent().rpcResponse(method, params, { 'a2a-version': '' });
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    const blocks = blocksOf(response);
+    expect(dataOf(await blocks.next())).toMatchObject({ jsonrpc: '2.0', id: 'q1', error: { code } });
+    expect(await blocks.next()).toBeUndefined();
+  });
+
+  it('an error of another method of 0.3, or that HTTP has a status for, is JSON', async () => {
+    const old = { 'a2a-version': '' };
+    expect((await anAgent().rpc('tasks/get', { id }, old)).body['error']).toMatchObject({ code: -32001 });
+    const nobody = await anAgent().rpc('tasks/resubscribe', { id }, { ...old, authorization: 'Bearer nobody' });
+    expect([nobody.status, nobody.body['error']]).toMatchObject([401, { code: -32050 }]);
   });
 });

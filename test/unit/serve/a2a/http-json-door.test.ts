@@ -38,7 +38,7 @@ describe('requests over HTTP+JSON', () => {
     ]);
   });
 
-  it('subscribe by POST and by GET, and cancel a task whose id is encoded (S29)', async () => {
+  it('subscribe by POST and by GET, and cancel a task whose id is encoded (A2A-S29)', async () => {
     const agent = await withTask();
     for (const method of ['POST', 'GET']) {
       const response = await agent.app.request(`/a2a/rest/tasks/${id}:subscribe`, {
@@ -91,13 +91,13 @@ describe('requests over HTTP+JSON', () => {
 
 describe('what HTTP+JSON refuses', () => {
   it.each([
-    ['a request without a version (S17)', 'GET', '/tasks', { 'a2a-version': '' }, 400, 'VERSION_NOT_SUPPORTED'],
+    ['a request without a version (A2A-S17)', 'GET', '/tasks', { 'a2a-version': '' }, 400, 'VERSION_NOT_SUPPORTED'],
     ['a later version', 'GET', '/tasks', { 'a2a-version': '1.1' }, 400, 'VERSION_NOT_SUPPORTED'],
-    ['a page of no tasks (S16)', 'GET', '/tasks?pageSize=0', {}, 400, 'INVALID_PARAMS'],
+    ['a page of no tasks (A2A-S16)', 'GET', '/tasks?pageSize=0', {}, 400, 'INVALID_PARAMS'],
     ['a number that is none', 'GET', '/tasks?pageSize=many', {}, 400, 'INVALID_PARAMS'],
     ['a task that is not there', 'GET', '/tasks/nothing', {}, 404, 'TASK_NOT_FOUND'],
-    ['a stream of it (S5)', 'GET', '/tasks/nothing:subscribe', {}, 404, 'TASK_NOT_FOUND'],
-    ['an empty id (S11)', 'GET', '/tasks/', {}, 400, 'INVALID_PARAMS'],
+    ['a stream of it (A2A-S5)', 'GET', '/tasks/nothing:subscribe', {}, 404, 'TASK_NOT_FOUND'],
+    ['an empty id (A2A-S11)', 'GET', '/tasks/', {}, 400, 'INVALID_PARAMS'],
     ['a caller without a credential', 'GET', '/tasks', { authorization: 'Bearer nobody' }, 401, 'UNAUTHENTICATED'],
     ['another path', 'GET', '/nothing', {}, 404, 'METHOD_NOT_FOUND'],
     ['a member of every object as a path', 'GET', '/toString', {}, 404, 'METHOD_NOT_FOUND'],

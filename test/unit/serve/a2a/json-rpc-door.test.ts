@@ -17,7 +17,7 @@ async function started(agent: ReturnType<typeof anAgent>, headers: Record<string
   return taskOf(await agent.rpc('SendMessage', aMessage(), headers))['id'] as string;
 }
 
-describe('the envelope (S19)', () => {
+describe('the envelope (A2A-S19)', () => {
   it.each([
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"GetTask"}]', -32600, null],
     ['bad JSON', '{"jsonrpc":', -32700, null],
@@ -49,7 +49,7 @@ describe('the envelope (S19)', () => {
     expect([answer.status, codeOf(answer)]).toEqual([413, -32600]);
   });
 
-  it('a text that is not JSON by its type is refused as such (S32)', async () => {
+  it('a text that is not JSON by its type is refused as such (A2A-S32)', async () => {
     const answer = await anAgent().post('hello', { 'content-type': 'text/plain' });
     expect([answer.status, codeOf(answer)]).toEqual([200, -32005]);
     expect(codeOf(await anAgent().post('', { 'content-type': 'text/plain' }))).toBe(-32005);
@@ -66,7 +66,7 @@ describe('the envelope (S19)', () => {
   });
 });
 
-describe('the version (S17)', () => {
+describe('the version (A2A-S17)', () => {
   it.each([
     ['a method of 1.0 without a version', 'GetTask', '', -32009],
     ['a method of 1.0 in a request of 0.3', 'GetTask', '0.3', -32009],
@@ -132,7 +132,7 @@ describe('extensions', () => {
     expect(answer.headers.get('x-a2a-extensions')).toBe(idempotent);
   });
 
-  it('a request without a required one is refused (S18)', async () => {
+  it('a request without a required one is refused (A2A-S18)', async () => {
     const uri = 'https://example.com/ledger/v1';
     const agent = anAgent(undefined, {
       serve: { ...serve, agent: { ...serve.agent, extensions: [{ uri, required: true }] } },
@@ -141,7 +141,7 @@ describe('extensions', () => {
     expect(codeOf(await agent.rpc('SendMessage', aMessage(), { 'a2a-extensions': uri }))).toBeUndefined();
   });
 
-  it('with the extension a repeated message is the same task, and another one with its id is refused (S12)', async () => {
+  it('with the extension a repeated message is the same task, and another one with its id is refused (A2A-S12)', async () => {
     const agent = anAgent();
     const message = aMessage();
     const ids = async (headers: Record<string, string>) => {
@@ -242,7 +242,7 @@ describe('what a message names', () => {
 });
 
 describe('messages to tasks', () => {
-  it('one to a task that is over, unknown, of another context or without a name is refused (S11)', async () => {
+  it('one to a task that is over, unknown, of another context or without a name is refused (A2A-S11)', async () => {
     const agent = anAgent();
     const taskId = await started(agent);
     const codes = async (more: JsonObject) => codeOf(await agent.rpc('SendMessage', aMessage('x', more)));
@@ -254,7 +254,7 @@ describe('messages to tasks', () => {
     expect(codeOf(await agent.rpc('GetTask', { id: '' }))).toBe(-32602);
   });
 
-  it('the same message twice is one turn (S13)', async () => {
+  it('the same message twice is one turn (A2A-S13)', async () => {
     const agent = anAgent();
     const taskId = await started(agent);
     agent.tasks.status(taskId, 'input-required', 'Which?');
@@ -288,7 +288,7 @@ describe('messages to tasks', () => {
   });
 });
 
-describe('waiting for a task (S14)', () => {
+describe('waiting for a task (A2A-S14)', () => {
   it('a message that asks to return at once is answered with the task as it is', async () => {
     const agent = anAgent();
     const answer = await agent.rpc('SendMessage', aMessage());
@@ -356,7 +356,7 @@ describe('a store that fails once the task is there', () => {
 });
 
 describe('reading tasks', () => {
-  it('shows as many messages as the client asks for (S15)', async () => {
+  it('shows as many messages as the client asks for (A2A-S15)', async () => {
     const agent = anAgent();
     const id = await started(agent);
     for (const text of ['one', 'two', 'three']) agent.tasks.status(id, 'working', text);
@@ -370,7 +370,7 @@ describe('reading tasks', () => {
     expect(codeOf(await agent.rpc('GetTask', { id, historyLength: -1 }))).toBe(-32602);
   });
 
-  it('unknown fields are ignored (S30)', async () => {
+  it('unknown fields are ignored (A2A-S30)', async () => {
     const agent = anAgent();
     const id = await started(agent);
     expect(resultOf(await agent.rpc('GetTask', { id, tenant: '', more: { any: 1 } }))['id']).toBe(id);
@@ -400,7 +400,7 @@ describe('reading tasks', () => {
     expect(resultOf(await agent.rpc('GetTask', { id }, {}, '/agents/triage/a2a'))['id']).toBe(id);
   });
 
-  it('a task that is too large for a reply leaves out the content of its oldest artifacts', async () => {
+  it('a task that is too large for a reply leaves out the content of its oldest artifacts (A2A-S25)', async () => {
     const agent = anAgent();
     const id = await started(agent);
     agent.tasks.artifact(id, { artifactId: 'old', parts: [{ text: 'x'.repeat(2_000_000) }] });
@@ -414,7 +414,7 @@ describe('reading tasks', () => {
   });
 });
 
-describe('listing tasks (S16)', () => {
+describe('listing tasks (A2A-S16)', () => {
   it('refuses what is not a page', async () => {
     const agent = anAgent();
     for (const params of [
@@ -466,7 +466,7 @@ describe('listing tasks (S16)', () => {
 });
 
 describe('cancelling', () => {
-  it('a second cancel answers with the canceled task, one of another end with an error (S10)', async () => {
+  it('a second cancel answers with the canceled task, one of another end with an error (A2A-S10)', async () => {
     const agent = anAgent();
     const id = await started(agent);
     const first = resultOf(await agent.rpc('CancelTask', { id }));

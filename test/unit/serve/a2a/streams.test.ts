@@ -48,7 +48,7 @@ describe('a stream', () => {
     expect(rest[2]).toMatchObject({ artifactUpdate: { append: true, lastChunk: true } });
   });
 
-  it('of a message ends when the task asks, one of a subscriber goes on to the end (S28)', async () => {
+  it('of a message ends when the task asks, one of a subscriber goes on to the end (A2A-S28)', async () => {
     const { agent, blocks } = await opened('SendStreamingMessage', aMessage());
     const subscriber = await opened('SubscribeToTask', { id }, agent);
     agent.tasks.status(id, 'input-required', 'Which?');
@@ -68,7 +68,7 @@ describe('a stream', () => {
     expect((await blocks.rest()).slice(1).map(resultOf).map(nameOf)).toEqual(['task completed']);
   });
 
-  it('of a task that is over, unknown or of another caller is an error, as JSON (S5)', async () => {
+  it('of a task that is over, unknown or of another caller is an error, as JSON (A2A-S5)', async () => {
     const agent = anAgent();
     await agent.rpc('SendMessage', aMessage());
     const ask = (taskId: string, headers = {}) => agent.rpc('SubscribeToTask', { id: taskId }, headers);
@@ -80,7 +80,7 @@ describe('a stream', () => {
     expect(over.headers.get('content-type')).toBe('application/json');
   });
 
-  it('of one subscriber goes on when another leaves (S6)', async () => {
+  it('of one subscriber goes on when another leaves (A2A-S6)', async () => {
     const { agent, blocks } = await subscribed();
     const other = await opened('SubscribeToTask', { id }, agent);
     await other.blocks.next();
@@ -108,7 +108,7 @@ describe('a stream', () => {
     expect(agent.timers.delays).toEqual([]);
   });
 
-  it('ends after three minutes, and a new one begins with the newer task (S7)', async () => {
+  it('ends after three minutes, and a new one begins with the newer task (A2A-S7)', async () => {
     const { agent, blocks } = await subscribed();
     await blocks.next();
     await blocks.next();
@@ -120,6 +120,21 @@ describe('a stream', () => {
     const again = await opened('SubscribeToTask', { id }, agent);
     await again.blocks.next();
     expect(nameOf(resultOf(await again.blocks.next()))).toBe('task working');
+  });
+
+  it('has no blank line but after data: some parsers take one for an event without data', async () => {
+    const agent = anAgent();
+    const text = (await agent.rpcResponse('SendStreamingMessage', aMessage())).text();
+    await agent.tasks.waited();
+    await agent.timers.fire(15_000);
+    agent.tasks.status(id, 'working');
+    await agent.tasks.waited();
+    await agent.timers.fire(15_000);
+    await agent.timers.fire(180_000);
+    const [closing, ...blocks] = (await text).split('\n\n').toReversed();
+    expect(blocks).toHaveLength(2);
+    expect(blocks.map((block) => block.split('\n').some((line) => line.startsWith('data: ')))).toEqual([true, true]);
+    expect(closing).toBe(': keep-alive\n: the stream has reached its limit of time; subscribe again\n');
   });
 
   it('of a client that leaves stops to follow the task', async () => {

@@ -1,4 +1,4 @@
-import type { OpenedStream } from '../open-streams.js';
+import type { OpenedStream } from './open-streams.js';
 
 /** Calls `fire` after a delay, and returns a function that prevents it. */
 export type Timer = (delayMs: number, fire: () => void) => () => void;
@@ -29,10 +29,21 @@ export function sseEvent(data: object, { id, type }: { readonly id?: number; rea
   return `${head}data: ${JSON.stringify(data)}\n\n`;
 }
 
+// A blank line ends an event. Some parsers (httpx-sse of Python) report one without data where nothing but a comment or
+// `retry` came before, and their clients fail at it: so these have none.
+
 /** Written first: headers are sent with the first byte, and a client whose stream broke comes back after a second. */
-const opening = 'retry: 1000\n\n';
-const keepAlive = ': keep-alive\n\n';
-const closing = ': the stream has reached its limit of time; subscribe again\n\n';
+const opening = 'retry: 1000\n';
+const keepAlive = ': keep-alive\n';
+const closing = ': the stream has reached its limit of time; subscribe again\n';
+
+export const sseHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  // Proxies that buffer would hold back events.
+  'x-accel-buffering': 'no',
+};
 
 /**
  * Responds with events as they come, each once its reader has taken those before. The stream ends with its events, when
@@ -90,14 +101,5 @@ export function sseResponse(events: AsyncIterator<string, undefined>, options: S
     },
     cancel: finish,
   });
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/event-stream',
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-      // Proxies that buffer would hold back events.
-      'x-accel-buffering': 'no',
-      ...headers,
-    },
-  });
+  return new Response(body, { headers: { ...sseHeaders, ...headers } });
 }

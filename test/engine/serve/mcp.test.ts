@@ -1,0 +1,404 @@
+import { defineApp, defineWorkflow, type WorkflowContext } from 'outwait';
+import { createTestApp, type TestApp } from 'outwait/testing';
+import { describe, expect, it } from 'vitest';
+import { EngineError } from '../../../lib/base/errors.js';
+import type { JsonObject } from '../../../lib/base/json.js';
+import { silentLog } from '../../../lib/base/log.js';
+import type { Deps } from '../../../lib/operations/deps.js';
+import { createTasks } from '../../../lib/operations/serve/tasks.js';
+import { createMcpRoutes } from '../../../lib/serve/mcp/routes.js';
+import type { ServeConfig, SkillConfig } from '../../../lib/workflow/serve.js';
+import { declaresForms, declaresTasks, mcpRequests, type Replied } from '../../support/mcp-requests.js';
+
+// Numbers in the names are those of the edge cases of servers.
+
+const both = { ...declaresTasks, ...declaresForms };
+type Run = (ctx: WorkflowContext, input: unknown) => Promise<unknown>;
+
+interface Served extends ReturnType<typeof mcpRequests> {
+  readonly app: TestApp;
+  /** Calls the tool, and returns the id of its task. */
+  readonly start: (sent?: Parameters<ReturnType<typeof mcpRequests>['modern']>[2]) => Promise<string>;
+  readonly get: (taskId: string, capabilities?: JsonObject) => Promise<JsonObject>;
+}
+
+function served(run: Run, config: Partial<SkillConfig> = {}): Served {
+  const app = createTestApp(defineApp({ workflows: [defineWorkflow({ name: 'flow', run })] }));
+  const { deps } = app as unknown as { readonly deps: Deps };
+  const serve: ServeConfig = {
+    agent: { name: 'Desk', description: 'd', url: 'https://flows.example.com' },
+    skills: { flow: { description: 'f', ...config } },
+  };
+  const routes = createMcpRoutes({
+    ...{ serve, workflows: new Map(), clock: deps.clock, log: silentLog },
+    seal: (text) => deps.tokens.sentDigest(text),
+    // The limits of time are those of the clock of the test.
+    timer: (delayMs, fire) => {
+      const stop = new AbortController();
+      void deps.delay(delayMs, stop.signal).then(() => {
+        if (!stop.signal.aborted) fire();
+      });
+      return () => {
+        stop.abort();
+      };
+    },
+    admit: (request) => {
+      const id = request.headers.get('authorization')?.replace('Bearer ', '') ?? 'ann';
+      return { tasks: createTasks({ ...deps, caller: { id, roles: ['call'] } }, serve) };
+    },
+  });
+  const requests = mcpRequests(routes);
+  return {
+    app,
+    ...requests,
+    start: async (sent) =>
+      (await requests.modern('tools/call', { name: 'flow' }, { capabilities: both, ...sent })).body.result?.[
+        'taskId'
+      ] as string,
+    get: async (taskId, capabilities = both) =>
+      (await requests.modern('tasks/get', { taskId }, { capabilities })).body.result ?? {},
+  };
+}
+
+/** Lets time pass while a request is under way, at least so long and until it is answered. */
+async function during(app: TestApp, request: Promise<Replied>, seconds = 5): Promise<Replied> {
+  let isAnswered = false;
+  const end = (): void => {
+    isAnswered = true;
+  };
+  request.then(end, end);
+  await app.pass({ seconds });
+  // What loads late may make it wait later than it was sent.
+  while (!isAnswered) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await app.pass({ seconds: 1 });
+  }
+  return request;
+}
+
+const choice = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
+
+describe('a served workflow, over MCP with tasks', () => {
+  it('62: is a task that can be read at once: working with what it says, then completed with its result', async () => {
+    const { app, start, get } = served(async (ctx) => {
+      ctx.progress('half');
+      await ctx.sleep({ minutes: 1 });
+      return { rows: 3 };
+    });
+    const taskId = await start();
+    expect(await get(taskId)).toMatchObject({ taskId, status: 'working', ttlMs: null, pollIntervalMs: 1_000 });
+    await app.settleDown();
+    expect(await get(taskId)).toMatchObject({ status: 'working', statusMessage: 'half' });
+    await app.pass({ minutes: 2 });
+    expect(await get(taskId)).toMatchObject({
+      status: 'completed',
+      result: { resultType: 'complete', structuredContent: { rows: 3 }, isError: false },
+    });
+  });
+
+  it('67: is cancelled after the acknowledgement, and a cancel of one that has ended is acknowledged too', async () => {
+    const { app, start, get, modern } = served(async (ctx) => ctx.sleep({ hours: 1 }));
+    const taskId = await start();
+    await app.settleDown();
+    const ack = { resultType: 'complete' };
+    const first = await modern('tasks/cancel', { taskId });
+    expect(first.body.result).toMatchObject(ack);
+    expect(first.body.result).not.toHaveProperty('taskId');
+    await app.settleDown();
+    expect((await get(taskId))['status']).toBe('cancelled');
+    expect((await modern('tasks/cancel', { taskId })).body.result).toMatchObject(ack);
+    expect(await get(taskId)).not.toHaveProperty('result');
+  });
+
+  it('67: that has completed stays so when it is cancelled', async () => {
+    const { app, start, get, modern } = served(async () => 'done');
+    const taskId = await start();
+    await app.settleDown();
+    expect((await modern('tasks/cancel', { taskId })).body.result).toMatchObject({ resultType: 'complete' });
+    expect(await get(taskId)).toMatchObject({ status: 'completed', result: { content: [{ text: 'done' }] } });
+  });
+
+  it('68: takes the answers to open questions by their keys; others are ignored, and one that does not fit leaves its question open', async () => {
+    const { app, start, get, modern } = served(async (ctx) => {
+      const ask = async (name: string) => ctx.ask({ to: 'caller', name, message: `${name}?`, schema: choice });
+      return (await Promise.all([ask('first'), ask('second')])).map(({ action }) => action);
+    });
+    const taskId = await start();
+    await app.settleDown();
+    const asked = (await get(taskId))['inputRequests'] as JsonObject;
+    const [first = '', second = ''] = Object.keys(asked);
+    expect(asked[first]).toMatchObject({
+      method: 'elicitation/create',
+      params: { mode: 'form', message: 'first?', requestedSchema: choice },
+    });
+    const update = async (inputResponses: JsonObject) =>
+      during(app, modern('tasks/update', { taskId, inputResponses }, { capabilities: both }));
+    const yes = { action: 'accept', content: { ok: true } };
+    expect((await update({ nonsense: yes })).body.result).toMatchObject({ resultType: 'complete' });
+    const refused = await update({ [second]: { action: 'accept', content: { ok: 'maybe' } } });
+    expect(refused.body.error?.code).toBe(-32602);
+    expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([first, second]);
+    expect((await update({ [first]: yes, nonsense: yes })).body.result).not.toHaveProperty('taskId');
+    expect(await get(taskId)).toMatchObject({ status: 'input_required' });
+    expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([second]);
+    // Answered before.
+    await update({ [first]: { action: 'decline' } });
+    await update({ [second]: { action: 'decline' } });
+    expect(await get(taskId)).toMatchObject({
+      status: 'completed',
+      result: { structuredContent: ['accept', 'decline'] },
+    });
+  });
+
+  it('69: asks each question under a key of its own, also after it has continued as a new run', async () => {
+    const { app, start, get, modern } = served(async (ctx, input) => {
+      const round = ((input as { readonly round?: number } | undefined)?.round ?? 0) + 1;
+      await ctx.ask({ to: 'caller', message: 'Again?' });
+      if (round < 3) await ctx.continueAsNew({ round });
+      return round;
+    });
+    const taskId = await start();
+    const keys: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      await app.settleDown();
+      const [key = ''] = Object.keys((await get(taskId))['inputRequests'] as object);
+      keys.push(key);
+      const inputResponses = { [key]: { action: 'accept', content: { text: 'yes' } } };
+      await during(app, modern('tasks/update', { taskId, inputResponses }, { capabilities: both }));
+    }
+    expect(new Set(keys).size).toBe(3);
+    expect((await get(taskId))['status']).toBe('completed');
+  });
+
+  it('shows a client without forms that it waits, and for what', async () => {
+    const { app, start, get } = served(async (ctx) => ctx.ask({ to: 'caller', message: 'Which month?' }));
+    const taskId = await start();
+    await app.settleDown();
+    expect(await get(taskId, declaresTasks)).toMatchObject({
+      status: 'working',
+      statusMessage: 'Waits for an answer: Which month?',
+    });
+    const url = { ...declaresTasks, elicitation: { url: {} } };
+    expect((await get(taskId, url))['status']).toBe('working');
+    expect((await get(taskId, { ...declaresTasks, elicitation: {} }))['status']).toBe('input_required');
+  });
+
+  it('asks for what no form can hold as JSON', async () => {
+    const schema = { type: 'object', properties: { rows: { type: 'array', items: { type: 'number' } } } };
+    const { app, start, get, modern } = served(async (ctx) => {
+      const answer = await ctx.ask({ to: 'caller', message: 'Rows?', schema });
+      return answer.action === 'accept' ? answer.content : undefined;
+    });
+    const taskId = await start();
+    await app.settleDown();
+    const [[key = '', request] = []] = Object.entries((await get(taskId))['inputRequests'] as JsonObject);
+    expect(JSON.stringify(request)).toContain('"json":{"type":"string"');
+    const inputResponses = { [key]: { action: 'accept', content: { json: '{"rows":[1]}' } } };
+    await during(app, modern('tasks/update', { taskId, inputResponses }, { capabilities: both }));
+    expect(await get(taskId)).toMatchObject({ result: { structuredContent: { rows: [1] } } });
+  });
+
+  it.each([
+    ['completed with an error when its workflow throws', () => new Error('password'), 'completed'],
+    ['failed by a fault of the engine', () => new EngineError('INTERNAL', 'password'), 'failed'],
+  ])('70: has %s, and nothing of what happened inside is told', async (_, error, status) => {
+    const { app, start, get } = served(async () => {
+      throw error();
+    });
+    const taskId = await start();
+    await app.settleDown();
+    const task = await get(taskId);
+    expect(task['status']).toBe(status);
+    expect(task).toMatchObject(status === 'failed' ? { error: { code: -32603 } } : { result: { isError: true } });
+    expect(JSON.stringify(task)).not.toContain('password');
+  });
+
+  it('72: is one task for starts at once under one key', async () => {
+    const { start } = served(async () => 'done');
+    const headers = { 'idempotency-key': 'k' };
+    const ids = await Promise.all(Array.from({ length: 20 }, () => start({ headers })));
+    expect(new Set(ids).size).toBe(1);
+    expect(await start({ headers, caller: 'bob' })).not.toBe(ids[0]);
+  });
+
+  it('73: is followed by a subscriber, from how it is to its end', async () => {
+    const { app, start, modern } = served(async (ctx) => {
+      ctx.progress('half');
+      await ctx.sleep({ minutes: 1 });
+      return 'done';
+    });
+    const taskId = await start();
+    await app.settleDown();
+    const notifications = { taskIds: [taskId, 'f'.repeat(32)] };
+    const refused = await modern('subscriptions/listen', { notifications }, { capabilities: {} });
+    expect(refused.body.error?.code).toBe(-32021);
+    const { messages } = await during(app, modern('subscriptions/listen', { notifications }), 100);
+    expect(messages[0]).toMatchObject({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: { taskIds: [taskId] } },
+    });
+    const states = messages.slice(1, -1).map(({ params }) => (params as JsonObject)['status']);
+    expect(states).toEqual(['working', 'completed']);
+    for (const message of messages)
+      expect(JSON.stringify(message)).toContain('"io.modelcontextprotocol/subscriptionId":"q1"');
+    expect(messages.at(-1)).toMatchObject({ id: 'q1', result: { resultType: 'complete' } });
+  });
+});
+
+describe('a served workflow, for a host without tasks', () => {
+  const plain = { capabilities: {} };
+
+  it('answers at once if it takes less than 20 s, otherwise with a handle that gives the result later', async () => {
+    const { app, modern } = served(async (ctx, input) => {
+      await ctx.sleep({ seconds: (input as { readonly seconds: number }).seconds });
+      return { rows: 3 };
+    });
+    const call = async (seconds: number) => modern('tools/call', { name: 'flow', arguments: { seconds } }, plain);
+    const prompt = await during(app, call(10), 30);
+    expect(prompt.body.result).toMatchObject({ structuredContent: { rows: 3 } });
+    const { result = {} } = (await during(app, call(600), 30)).body;
+    const { runId } = result['structuredContent'] as { readonly runId: string };
+    expect(result).toMatchObject({ isError: false, structuredContent: { status: 'working', tool: 'flow' } });
+    const text = JSON.stringify(result['content']);
+    expect(text).toContain('run_status');
+    const use = async (name: string, args: JsonObject = { runId }) =>
+      modern('tools/call', { name, arguments: args }, plain);
+    expect((await use('run_status')).body.result).toMatchObject({ structuredContent: { status: 'working' } });
+    const waited = await during(app, use('wait_for_run'), 60);
+    expect(waited.body.result).toMatchObject({ structuredContent: { runId, status: 'working' } });
+    await app.pass({ minutes: 10 });
+    for (const tool of ['run_status', 'wait_for_run', 'cancel_run'])
+      expect((await use(tool)).body.result).toMatchObject({
+        content: [{ text: '{"rows":3}' }],
+        structuredContent: { runId, status: 'completed', result: { rows: 3 } },
+      });
+    // A host that has lost the handle.
+    const { result: list } = (await use('run_status', {})).body;
+    expect(JSON.stringify(list)).toContain(runId);
+    expect(
+      (await modern('tools/call', { name: 'run_status', arguments: { runId } }, { ...plain, caller: 'bob' })).body
+        .result,
+    ).toMatchObject({ isError: true });
+  });
+
+  it('is started without a wait, asked and answered by the tools for runs', async () => {
+    const { app, modern } = served(async (ctx) => {
+      const answer = await ctx.ask({ to: 'caller', message: 'Go on?', schema: choice });
+      return answer.action;
+    });
+    const use = async (name: string, args: JsonObject) =>
+      ((await modern('tools/call', { name, arguments: args }, plain)).body.result ?? {}) as {
+        readonly structuredContent: { readonly runId: string; readonly questions: readonly { readonly key: string }[] };
+      };
+    const { structuredContent: started } = await use('start_run', { tool: 'flow', key: 'k' });
+    expect((await use('start_run', { tool: 'flow', key: 'k' })).structuredContent.runId).toBe(started.runId);
+    await app.settleDown();
+    const { runId } = started;
+    const asked = await use('wait_for_run', { runId });
+    const [question] = asked.structuredContent.questions;
+    expect(JSON.stringify(asked)).toContain('Go on?');
+    const answer = { runId, question: question?.key ?? '', content: { ok: true } };
+    await use('signal_run', answer);
+    await app.settleDown();
+    expect(await use('run_status', { runId })).toMatchObject({
+      structuredContent: { status: 'completed', result: 'accept' },
+    });
+    expect(await use('start_run', { tool: 'nonsense' })).toMatchObject({ isError: true });
+    expect(await use('signal_run', { runId: 'f'.repeat(32), text: 'x' })).toMatchObject({ isError: true });
+  });
+
+  it('asks a client that has forms in answer to its call, once for each question', async () => {
+    const { app, modern } = served(async (ctx) => {
+      const answers: unknown[] = [];
+      for (let round = 0; round < 2; round++)
+        answers.push(await ctx.ask({ to: 'caller', name: 'sure', message: `Sure ${round}?`, schema: choice }));
+      return answers.length;
+    });
+    const call = async (more: JsonObject = {}) =>
+      during(app, modern('tools/call', { name: 'flow', ...more }, { capabilities: declaresForms }));
+    const { result: first = {} } = (await call()).body;
+    expect(first).toMatchObject({ resultType: 'input_required' });
+    expect(Object.keys(first['inputRequests'] as object)).toEqual(['sure']);
+    const { requestState } = first as { readonly requestState: string };
+    const inputResponses = { sure: { action: 'accept', content: { ok: true } } };
+    const { result: second = {} } = (await call({ requestState, inputResponses })).body;
+    expect(JSON.stringify(second['inputRequests'])).toContain('Sure 1?');
+    // The same request again, whose reply was lost: it does not answer the second question.
+    const { result: again = {} } = (await call({ requestState, inputResponses })).body;
+    expect(JSON.stringify(again['inputRequests'])).toContain('Sure 1?');
+    const tampered = await call({ requestState: `${requestState}0`, inputResponses });
+    expect(tampered.body.error?.code).toBe(-32602);
+    const other = await call({ requestState, inputResponses, arguments: { other: true } });
+    expect(other.body.error?.code).toBe(-32602);
+    const third = await call({ requestState: second['requestState'] ?? '', inputResponses });
+    expect(third.body.result).toMatchObject({ resultType: 'complete', structuredContent: 2 });
+  });
+
+  it('sends what it says to a client that wants to hear of progress', async () => {
+    const { app, modern } = served(async (ctx) => {
+      ctx.progress('one');
+      await ctx.sleep({ seconds: 2 });
+      ctx.progress({ progress: 50, total: 100 });
+      await ctx.sleep({ seconds: 2 });
+      return 'done';
+    });
+    const request = modern('tools/call', { name: 'flow' }, { ...plain, meta: { progressToken: 'p' } });
+    const { messages } = await during(app, request, 10);
+    expect(messages.slice(0, -1).map(({ params }) => params)).toEqual([
+      { progressToken: 'p', message: 'one', progress: 0 },
+      { progressToken: 'p', total: 100, progress: 50 },
+    ]);
+    expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } });
+  });
+});
+
+describe('a served workflow, over MCP 2025-11-25', () => {
+  it('is a task of that revision, whose result is waited for', async () => {
+    const { app, legacy } = served(async (ctx) => {
+      await ctx.sleep({ minutes: 1 });
+      return { rows: 3 };
+    });
+    const made = await legacy('tools/call', { name: 'flow', task: { ttl: 1_000 } });
+    const { task } = made.body.result as { readonly task: { readonly taskId: string } };
+    expect(task).toMatchObject({ status: 'working', ttl: null, pollInterval: 1_000 });
+    const { taskId } = task;
+    await app.settleDown();
+    const done = await during(app, legacy('tasks/result', { taskId }), 100);
+    expect(done.body).toMatchObject({
+      id: 1,
+      result: {
+        structuredContent: { rows: 3 },
+        _meta: { 'io.modelcontextprotocol/related-task': { taskId } },
+      },
+    });
+    expect((await legacy('tasks/get', { taskId })).body.result).toMatchObject({ status: 'completed' });
+    expect((await legacy('tasks/cancel', { taskId })).body.error?.code).toBe(-32602);
+    expect((await legacy('tasks/list')).body.error?.code).toBe(-32601);
+    expect((await legacy('tasks/get', { taskId }, '2025-06-18')).body.error?.code).toBe(-32601);
+  });
+
+  it('is told cancelled only when it is, and asks nobody', async () => {
+    const { app, legacy } = served(async (ctx) => ctx.ask({ to: 'caller', message: 'Which month?' }));
+    const made = await legacy('tools/call', { name: 'flow', task: {} });
+    const { taskId } = (made.body.result as { readonly task: { readonly taskId: string } }).task;
+    await app.settleDown();
+    expect((await legacy('tasks/get', { taskId })).body.result).toMatchObject({
+      status: 'working',
+      statusMessage: 'Waits for an answer: Which month?',
+    });
+    const cancelled = await during(app, legacy('tasks/cancel', { taskId }), 10);
+    expect(cancelled.body.result).toMatchObject({ taskId, status: 'cancelled' });
+    expect((await legacy('tasks/result', { taskId })).body.error?.code).toBe(-32602);
+  });
+
+  it('has failed when its workflow throws, and its result says so', async () => {
+    const { app, legacy } = served(async () => {
+      throw new Error('no');
+    });
+    const made = await legacy('tools/call', { name: 'flow', task: {} });
+    const { taskId } = (made.body.result as { readonly task: { readonly taskId: string } }).task;
+    await app.settleDown();
+    expect((await legacy('tasks/get', { taskId })).body.result).toMatchObject({ status: 'failed' });
+    expect((await legacy('tasks/result', { taskId })).body.result).toMatchObject({ isError: true });
+  });
+});
