@@ -19,7 +19,11 @@ import type { Oracles } from './oracles.js';
 import { Relays } from './relays.js';
 import { startLimited } from './start-limited.js';
 import { tenantOf, type Tenants } from './tenants.js';
-import type { Case, Request } from './timetable.js';
+import type { ServedRequest } from './served/served.js';
+import type { Case, Request as AnyRequest } from './timetable.js';
+
+/** A request to runs, and not to what is served. */
+type Request = Exclude<AnyRequest, ServedRequest>;
 
 const S = 1_000;
 

@@ -139,7 +139,7 @@ export class PushingAgent {
     const token = this.#tokenOf(task);
     if (outcome === 'mismatch' && token?.handle?.taskId === taskId) this.#fail('push-mismatched', taskId);
     if (state === 'working' ? outcome === 'poked' : outcome === 'noted' && token?.handle !== undefined)
-      if (process.troubledAtMs === 0 && (token?.startedAtMs ?? Infinity) < sentAtMs)
+      if (process.troubledAtMs === 0 && (token?.startedAtMs ?? Infinity) < sentAtMs - this.#known.skewMs)
         this.#fail('push-taken-otherwise', `${state}: ${outcome}`);
     if (outcome !== 'poked' || given.missingFor > 0) return;
     // A read may have to wait for the limits of the server.

@@ -7,7 +7,7 @@ export interface ServedRule {
 
 const lane = 'a context is a lane of concurrency keys (decision 0026), so its rules are those of lanes';
 const retention = 'ended tasks are not deleted yet';
-const counted = 'tasks are counted like all runs of a tenant';
+const counted = 'tasks are counted in the way that runs of a tenant are';
 
 /** The rules of the model of serving, by its names. */
 export const servedRules: Readonly<Record<string, ServedRule>> = {

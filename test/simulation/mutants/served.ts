@@ -140,7 +140,7 @@ export const servedMutants: readonly Mutant[] = [
     'an answer puts an inbox item under the id of its message',
     storePart('served-tasks'),
     ["{ kind: 'put', item: inboxItem(record), conditions: [itemAbsent] },", ''],
-    scene('an answer whose process dies after its write is known when it is repeated'),
+    scene('an answer that is sent twice at once is taken once, and both are told so'),
   ),
   mutant(
     'answer-not-counted',
@@ -166,16 +166,19 @@ export const servedMutants: readonly Mutant[] = [
     ],
     scene('a cancel that meets a run whose outcome is fixed is not acknowledged'),
   ),
-  mutant(
-    'known-start-refused',
-    'a start whose head is there is known, whatever else refuses it',
-    'lib/operations/requests/start-run.ts',
-    [
-      "return found ?? (more.liveMax === undefined ? undefined : 'full');",
-      "return more.liveMax === undefined ? found : 'full';",
+  {
+    name: 'served-known-start-refused',
+    rule: 'a start whose head is there is known, whatever else refuses it',
+    file: 'lib/operations/serve/start-task.ts',
+    edits: [
+      { find: 'if (known !== undefined) return sameStart(known, sentDigest).runId;', replace: '' },
+      { find: 'if (accepted === undefined) throw error;', replace: 'throw error;' },
     ],
-    scene('starts of one key that race are one task, also when no further one may be live'),
-  ),
+    caughtBy: testsIn(
+      'test/engine/serve/caps.test.ts',
+      'served tasks under caps are known under their key, whatever refuses the repeat',
+    ),
+  },
   mutant(
     'state-of-the-head',
     'state, version and end of a stream come from the commits alone',

@@ -116,3 +116,13 @@ test('an answer whose process dies after its write is known when it is repeated'
     status: { state: 'input-required', message: { parts: [{ text: 'Second?' }] } },
   });
 });
+
+test('an answer that is sent twice at once is taken once, and both are told so', async () => {
+  const scene = new ServedScene({ run: async (ctx) => ctx.ask({ to: 'caller', message: 'Which?' }) });
+  scene.start(0, 'k');
+  scene.say(3, 'k', 'm1');
+  scene.say(3, 'k', 'm1');
+  await scene.run();
+  const taskId = scene.taskOf('k');
+  expect(scene.told).toMatchObject([{ taskId }, { taskId }, { taskId }]);
+});

@@ -123,7 +123,7 @@ export class ServedOracles {
       if (isRead && state.unreadSignals.has(inboxId))
         this.#fail('read-message-unread', `${inboxId} of run ${short(runId)}`);
       const next = this.#known.books.get(chain.runIds[place + 1] ?? '');
-      if (next !== undefined && isRead === next.items.has(`i#${inboxId}`))
+      if (isRead === next?.items.has(`i#${inboxId}`))
         this.#fail(isRead ? 'message-read-twice' : 'message-not-handed-on', `${inboxId} of run ${short(runId)}`);
     }
   }

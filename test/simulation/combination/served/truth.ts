@@ -8,6 +8,13 @@ export type Seen =
   | { readonly kind: 'status'; readonly state: TaskState }
   | { readonly kind: 'artifact'; readonly artifactId: string; readonly isLast: boolean };
 
+const seenTypes = [
+  ...(['RunStarted', 'ProgressReported', 'CancelRequested', 'ArtifactUpdated', 'MessageReceived'] as const),
+  ...(['ExternalWaitRequested', 'ExternalWaitIssued', 'TokenSettled', 'RunEnding', 'RunEnded'] as const),
+];
+type SeenEvent = Extract<HistoryEvent, { readonly type: (typeof seenTypes)[number] }>;
+const isSeen = (event: HistoryEvent): event is SeenEvent => (seenTypes as readonly string[]).includes(event.type);
+
 /** What is to be seen of a task: told from its log by the rules of the design, by code of its own. */
 export class TaskTruth {
   readonly taskId: string;
@@ -55,6 +62,10 @@ export class TaskTruth {
   }
 
   apply(event: HistoryEvent): void {
+    if (isSeen(event)) this.#apply(event);
+  }
+
+  #apply(event: SeenEvent): void {
     switch (event.type) {
       case 'RunStarted':
         if (this.changes.length === 0) this.#show('working');
@@ -89,8 +100,6 @@ export class TaskTruth {
         return;
       case 'RunEnded':
         this.#end();
-        return;
-      default:
     }
   }
 
