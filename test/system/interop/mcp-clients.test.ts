@@ -91,7 +91,7 @@ describe('the official client of 2026-07-28', () => {
 describe('the official client of 2025-11-25', () => {
   const connect = async (): Promise<Client> => {
     const client = new Client({ name: 't', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${engine.url}/mcp`)) as never);
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${engine.url}/mcp`)));
     return client;
   };
 

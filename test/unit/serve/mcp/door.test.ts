@@ -304,7 +304,7 @@ describe('the revisions before', () => {
     const { legacy, raw } = aDoor();
     const { body, headers } = await legacy('initialize', { protocolVersion: version, capabilities: {} }, version);
     expect(body.result).toMatchObject({ protocolVersion: version, serverInfo: { name: 'Desk' } });
-    expect((body.result?.['capabilities'] as object) ?? {}).toHaveProperty('tools');
+    expect(body.result?.['capabilities'] as object).toHaveProperty('tools');
     expect('tasks' in (body.result?.['capabilities'] as object)).toBe(version === '2025-11-25');
     expect(headers.get('mcp-session-id')).toBeNull();
     const text = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
