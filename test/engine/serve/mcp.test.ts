@@ -138,15 +138,15 @@ describe('a served workflow, over MCP with tasks', () => {
     const refused = await update({ [second]: { action: 'accept', content: { ok: 'maybe' } } });
     expect(refused.body.error?.code).toBe(-32602);
     expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([first, second]);
-    expect((await update({ [first]: yes, nonsense: yes })).body.result).not.toHaveProperty('taskId');
+    expect((await update({ [second]: yes, nonsense: yes })).body.result).not.toHaveProperty('taskId');
     expect(await get(taskId)).toMatchObject({ status: 'input_required' });
-    expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([second]);
+    expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([first]);
     // Answered before.
-    await update({ [first]: { action: 'decline' } });
     await update({ [second]: { action: 'decline' } });
+    await update({ [first]: { action: 'decline' } });
     expect(await get(taskId)).toMatchObject({
       status: 'completed',
-      result: { structuredContent: ['accept', 'decline'] },
+      result: { structuredContent: ['decline', 'accept'] },
     });
   });
 
