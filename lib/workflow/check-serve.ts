@@ -17,7 +17,7 @@ const oneOf =
     words.includes(value as string) ? undefined : `must be ${words.join(' or ')}`;
 
 /** Names of the MCP tools by which runs are handled. */
-export const runTools: ReadonlySet<string> = new Set([
+const runTools: ReadonlySet<string> = new Set([
   ...['start_run', 'run_status', 'wait_for_run', 'signal_run', 'cancel_run'],
 ]);
 

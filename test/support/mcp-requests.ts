@@ -26,8 +26,9 @@ export interface Sent {
   readonly caller?: string;
 }
 
-const nameOf = (params: JsonObject): string | undefined =>
-  ['name', 'taskId'].map((field) => params[field]).find((value) => typeof value === 'string') as string | undefined;
+function nameOf({ name, taskId }: JsonObject): string | undefined {
+  return [name, taskId].find((value) => typeof value === 'string');
+}
 
 /** Sends requests to the doors of MCP, as clients of the revisions write them. */
 export function mcpRequests(routes: McpRoutes) {

@@ -8,7 +8,7 @@ import { legacyVersions, modern } from './call.js';
 const openIdSuffix = '/.well-known/openid-configuration';
 
 /** Returns the issuers of tokens for the server. */
-export function issuersOf({ agent }: ServeConfig): readonly string[] {
+function issuersOf({ agent }: ServeConfig): readonly string[] {
   return (agent.security ?? []).flatMap((scheme) =>
     scheme.type === 'openIdConnect' ? [scheme.openIdConnectUrl.replace(openIdSuffix, '')] : [],
   );

@@ -1,5 +1,6 @@
 // Questions of workflows as the input requests of MCP, and their answers. Pure.
 
+import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { OpenQuestion, Part } from '../task/served-task.js';
@@ -46,7 +47,7 @@ function formOf(schema: JsonObject | undefined): JsonObject {
     return {
       type: 'object',
       properties: isJsonObject(properties) ? properties : {},
-      ...(Array.isArray(required) ? { required } : {}),
+      ...defined({ required: Array.isArray(required) ? required : undefined }),
     };
   const description = `The answer as JSON, of this JSON Schema: ${JSON.stringify(schema)}`;
   return { type: 'object', properties: { [jsonField]: { type: 'string', description } }, required: [jsonField] };

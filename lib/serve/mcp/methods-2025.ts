@@ -1,6 +1,7 @@
 // The revisions that begin with `initialize`. There are no sessions: each request tells its version in a header, and what
 // the client can do is known at `initialize` only, so it is not asked.
 
+import { defined } from '../../base/defined.js';
 import { hasCode } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { isFinal, type ServedTask } from '../task/served-task.js';
@@ -57,7 +58,7 @@ function initialize({ params }: Call, { endpoint }: Visit): Answer {
     capabilities: {
       tools: {},
       experimental: { [dedupesExtension]: {} },
-      ...(protocolVersion === '2025-11-25' ? { tasks } : {}),
+      ...defined({ tasks: protocolVersion === '2025-11-25' ? tasks : undefined }),
     },
     serverInfo: serverInfo(endpoint.serve),
     instructions: agent.description,

@@ -25,10 +25,6 @@ const methods: Readonly<Record<string, Method>> = {
   },
   'tools/list': ({ params }, { endpoint }) =>
     result({ resultType: 'complete', ...toolPage(endpoint, modern, params['cursor']), ...cached }),
-  // There are none: clients that ask all the same are told so, instead of an error that they would show.
-  'prompts/list': () => result({ resultType: 'complete', prompts: [], ...cached }),
-  'resources/list': () => result({ resultType: 'complete', resources: [], ...cached }),
-  'resources/templates/list': () => result({ resultType: 'complete', resourceTemplates: [], ...cached }),
   'tools/call': callTool,
   'subscriptions/listen': listen,
   'tasks/get': async (call, { tasks, endpoint }) => {

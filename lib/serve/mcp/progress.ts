@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import { hasCode } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
 import { isFinal, type ServedTask, type TaskMessage } from '../task/served-task.js';
@@ -42,9 +43,9 @@ function progressIn(message: TaskMessage): { readonly progress?: number; readonl
   const { progress, total, message: text } = data;
   return {
     progress,
-    more: {
-      ...(typeof total === 'number' ? { total } : {}),
-      ...(typeof text === 'string' ? { message: text } : {}),
-    },
+    more: defined({
+      total: typeof total === 'number' ? total : undefined,
+      message: typeof text === 'string' ? text : undefined,
+    }),
   };
 }

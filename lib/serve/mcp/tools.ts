@@ -96,17 +96,6 @@ const runId = { type: 'string', description: 'The runId of a handle.' };
 function runTools({ serve }: McpEndpoint): readonly JsonObject[] {
   const startable = Object.entries(serve.skills ?? {}).filter(([, { task }]) => task !== 'required');
   const tools: readonly JsonObject[] = [
-    runTool('start_run', {
-      description:
-        'Starts a tool of this server in the background and returns the handle of the run at once. For work that takes long and whose result is not needed now.',
-      properties: {
-        tool: { type: 'string', enum: startable.map(([name]) => name) },
-        arguments: { type: 'object', description: 'The arguments of the tool.' },
-        key: { type: 'string', description: 'Starts with the same key are one run: give one if you may repeat this.' },
-      },
-      required: ['tool'],
-      hints: { readOnly: false, destructive: false, idempotent: false },
-    }),
     runTool('run_status', {
       description:
         'Returns the state of a run, and its result if it has ended. Without a runId: the newest runs, for when a handle was lost.',
@@ -140,7 +129,21 @@ function runTools({ serve }: McpEndpoint): readonly JsonObject[] {
       hints: { readOnly: false, destructive: true, idempotent: true },
     }),
   ];
-  return startable.length === 0 ? tools.slice(1) : tools;
+  return startable.length === 0 ? tools : [startTool(startable.map(([name]) => name)), ...tools];
+}
+
+function startTool(names: readonly string[]): JsonObject {
+  return runTool('start_run', {
+    description:
+      'Starts a tool of this server in the background and returns the handle of the run at once. For work that takes long and whose result is not needed now.',
+    properties: {
+      tool: { type: 'string', enum: names },
+      arguments: { type: 'object', description: 'The arguments of the tool.' },
+      key: { type: 'string', description: 'Starts with the same key are one run: give one if you may repeat this.' },
+    },
+    required: ['tool'],
+    hints: { readOnly: false, destructive: false, idempotent: false },
+  });
 }
 
 interface RunTool {

@@ -62,14 +62,14 @@ function served(run: Run, config: Partial<SkillConfig> = {}): Served {
 
 /** Lets time pass while a request is under way, at least so long and until it is answered. */
 async function during(app: TestApp, request: Promise<Replied>, seconds = 5): Promise<Replied> {
-  let isAnswered = false;
+  const answered = new AbortController();
   const end = (): void => {
-    isAnswered = true;
+    answered.abort();
   };
   request.then(end, end);
   await app.pass({ seconds });
   // What loads late may make it wait later than it was sent.
-  while (!isAnswered) {
+  while (!answered.signal.aborted) {
     await new Promise((resolve) => setImmediate(resolve));
     await app.pass({ seconds: 1 });
   }
@@ -138,15 +138,15 @@ describe('a served workflow, over MCP with tasks', () => {
     const refused = await update({ [second]: { action: 'accept', content: { ok: 'maybe' } } });
     expect(refused.body.error?.code).toBe(-32602);
     expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([first, second]);
-    expect((await update({ [first]: yes, nonsense: yes })).body.result).not.toHaveProperty('taskId');
+    expect((await update({ [second]: yes, nonsense: yes })).body.result).not.toHaveProperty('taskId');
     expect(await get(taskId)).toMatchObject({ status: 'input_required' });
-    expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([second]);
+    expect(Object.keys((await get(taskId))['inputRequests'] as object)).toEqual([first]);
     // Answered before.
-    await update({ [first]: { action: 'decline' } });
     await update({ [second]: { action: 'decline' } });
+    await update({ [first]: { action: 'decline' } });
     expect(await get(taskId)).toMatchObject({
       status: 'completed',
-      result: { structuredContent: ['accept', 'decline'] },
+      result: { structuredContent: ['decline', 'accept'] },
     });
   });
 
@@ -191,7 +191,8 @@ describe('a served workflow, over MCP with tasks', () => {
     });
     const taskId = await start();
     await app.settleDown();
-    const [[key = '', request] = []] = Object.entries((await get(taskId))['inputRequests'] as JsonObject);
+    const [found] = Object.entries((await get(taskId))['inputRequests'] as JsonObject);
+    const [key, request] = found ?? ['', undefined];
     expect(JSON.stringify(request)).toContain('"json":{"type":"string"');
     const inputResponses = { [key]: { action: 'accept', content: { json: '{"rows":[1]}' } } };
     await during(app, modern('tasks/update', { taskId, inputResponses }, { capabilities: both }));

@@ -2,12 +2,8 @@ import { rm, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../lib/base/log.js';
-import { type LocalEngine, startLocalEngine } from '../../../lib/local/engine.js';
-import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
-import { TokenKeys } from '../../../lib/tokens/token-keys.js';
 import { runConformance } from './conformance-suite.js';
-import { fixtureApp } from './mcp-fixture.js';
+import { type ServerProcess, startServedWorkflows } from './mcp-server-processes.js';
 
 // The MCP conformance suite against our server: its tools are workflows that local mode serves.
 
@@ -22,7 +18,6 @@ const scenarios = [
   ['2026-07-28', 'tasks-dispatch-and-envelope', '9/9'],
   ['2026-07-28', 'tasks-required-task-error', '3/3'],
   ['2026-07-28', 'tasks-mrtr-composition', '2/2'],
-  // The check that is left out wants a tool that needs sampling, which workflows do not use.
   ['2026-07-28', 'server-stateless', '27/28'],
   ['2026-07-28', 'tools-list', '4/4'],
   ['2026-07-28', 'tools-call-simple-text', '2/2'],
@@ -35,7 +30,7 @@ const scenarios = [
   ['2026-07-28', 'json-schema-2020-12', '8/8'],
   ['2026-07-28', 'server-sse-multiple-streams', '1/1'],
   ['2026-07-28', 'dns-rebinding-protection', '2/2'],
-  ['2026-07-28', 'caching', '6/6'],
+  ['2026-07-28', 'caching', '4/7'],
   ['2026-07-28', 'http-header-validation', '14/14'],
   ['2026-07-28', 'http-custom-header-server-validation', '10/10'],
   ['2026-07-28', 'input-required-result-basic-elicitation', '3/3'],
@@ -60,6 +55,16 @@ const scenarios = [
   ['2025-11-25', 'json-schema-2020-12', '8/8'],
   ['2025-11-25', 'dns-rebinding-protection', '2/2'],
 ] as const;
+
+/** Checks that fail, with the reason: of a tool that needs samples, and of lists that are not offered. */
+const failing: Readonly<Record<string, readonly string[]>> = {
+  'server-stateless': ['sep-2575-server-rejects-undeclared-capability'],
+  caching: [
+    'sep-2549-prompts-list-caching-hints',
+    'sep-2549-resources-list-caching-hints',
+    'sep-2549-resources-templates-list-caching-hints',
+  ],
+};
 
 /** Scenarios that are left out, with the reason. */
 const notApplicable = [
@@ -91,20 +96,14 @@ const notApplicable = [
   [['tasks-status-notifications'], 'the suite has no checks in it yet'],
 ] as const;
 
-let engine: LocalEngine;
+let server: ServerProcess;
 let results: string;
 beforeAll(async () => {
-  engine = await startLocalEngine({
-    app: fixtureApp(),
-    table: new MemoryTable(),
-    tokens: new TokenKeys([{ keyId: 'local', secret: new Uint8Array(32) }]),
-    log: silentLog,
-    port: 0,
-  });
+  server = await startServedWorkflows();
   results = await mkdtemp(join(tmpdir(), 'outwait-conformance-'));
-});
+}, 60_000);
 afterAll(async () => {
-  await engine.stop();
+  await server.end();
   await rm(results, { recursive: true, force: true });
 });
 
@@ -113,9 +112,11 @@ describe('the MCP conformance suite', () => {
     '%s: the scenario %s passes',
     async (revision, scenario, passed) => {
       const version = ['--spec-version', revision, '--force'];
-      const target = ['--url', `${engine.url}/mcp`, '--scenario', scenario];
+      const target = ['--url', server.url, '--scenario', scenario];
       const printed = await runConformance('server', ...target, ...version, '-o', results);
       expect(printed).toContain(`Passed: ${passed}, `);
+      const failed = [...printed.matchAll(/\[([\w-]+) *\] \S*FAILURE/g)].map(([, check]) => check);
+      expect(failed).toEqual(failing[scenario] ?? []);
     },
     90_000,
   );

@@ -19,6 +19,12 @@ export async function startModernServer(): Promise<ServerProcess> {
   return { url: await firstLine(child, child.stdout), end: () => end(child) };
 }
 
+/** Starts local mode with the tools of the conformance suite, which are workflows. */
+export async function startServedWorkflows(): Promise<ServerProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', at('mcp-served-process.ts')], { stdio: 'pipe' });
+  return { url: await firstLine(child, child.stdout), end: () => end(child) };
+}
+
 /** Starts a server without tasks on the official SDK, with tools for a job. */
 export async function startJobServer(): Promise<ServerProcess> {
   const child = spawn(process.execPath, ['--import', 'tsx', at('mcp-jobs-process.ts')], { stdio: 'pipe' });
