@@ -244,7 +244,7 @@ describe.each(Object.entries(doors))('through %s', (_, door) => {
       const got: Record<string, string> = {};
       let taskId = await aTask(world, send);
       for (const column of columns) {
-        const before = world.dump();
+        const before = tasksOf(world);
         const answer = await send(ask(taskId), column);
         got[column] = cellOf(answer, taskId);
         if (got[column] === '+') {
@@ -252,7 +252,7 @@ describe.each(Object.entries(doors))('through %s', (_, door) => {
           taskId = await aTask(world, send);
           continue;
         }
-        expect([column, world.dump() === before]).toEqual([column, true]);
+        expect([column, tasksOf(world) === before]).toEqual([column, true]);
         expect(await send(ask('f'.repeat(32)), column)).toEqual(answer);
       }
       const expected = cells.split(/\s+/);
@@ -260,3 +260,9 @@ describe.each(Object.entries(doors))('through %s', (_, door) => {
     },
   );
 });
+
+/** All that the table holds but the places of streams: one is taken before a message is looked at, and left again. */
+function tasksOf(world: Pick<World, 'dump'>): string {
+  const items = (JSON.parse(world.dump()) as readonly unknown[]).map((item) => JSON.stringify(item));
+  return items.filter((item) => !item.includes('"slot#')).join('\n');
+}
