@@ -22,7 +22,7 @@ const uses: Readonly<
   poll: { sendsTo: ['turn', 'work', 'start', 'slow'] },
   step: { sendsTo: ['turn', 'work', 'step'] },
   schedule: { indexes: ['due'], sendsTo: ['turn', 'work', 'step'] },
-  serve: { indexes: ['list', 'tenant'], sendsTo: ['turn'] },
+  serve: { indexes: ['task'], sendsTo: ['turn', 'work'] },
 };
 
 /** Functions that call remote servers. */

@@ -9,6 +9,7 @@ import type { Operation, StreamAnswer, StreamEvent } from './operation.js';
 import type { Visit } from './perform.js';
 import { activatedBy, callOf, requireExtensions } from './read-call.js';
 import { sseEvent, sseResponse, type Timer } from '../sse.js';
+import { stopOf } from '../stop-of.js';
 
 /** An endpoint of an agent, as the doors of both bindings see it. */
 export interface Endpoint {
@@ -42,13 +43,11 @@ export function visitOf(
   endpoint: Endpoint,
   { tasks, pushConfigs, openStream }: Admitted,
 ): { readonly visit: Visit; readonly stop: AbortController } {
-  const stop = new AbortController();
+  const stop = stopOf(request);
   const { extendedCard, clock, blockMaxMs } = endpoint;
   const end = (): void => {
     stop.abort();
   };
-  if (request.signal.aborted) end();
-  else request.signal.addEventListener('abort', end);
   const visit = { tasks, pushConfigs, openStream, extendedCard, clock, blockMaxMs, signal: stop.signal, end };
   return { visit, stop };
 }

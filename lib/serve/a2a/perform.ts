@@ -116,6 +116,7 @@ async function sendStreamed(
     const answer = await streamSent(task, historyLength, visit);
     return { ...answer, ...defined({ place }) };
   } catch (error) {
+    visit.end();
     await place?.leave();
     throw error;
   }

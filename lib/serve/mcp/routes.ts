@@ -10,6 +10,7 @@ import { jsonResponse } from '../json-response.js';
 import type { OpenedStream, OpenStream } from '../open-streams.js';
 import { readJson } from '../read-json.js';
 import { realTimer, sseEvent, sseResponse, type Timer } from '../sse.js';
+import { stopOf } from '../stop-of.js';
 import type { Answer, McpEndpoint, RpcId, Visit } from './call.js';
 import { aiCatalog, challengeOf, resourceMetadata, serverCard } from './discovery.js';
 import { badRequest, internalError, invalidRequest, mcpError, McpError, parseError, rpcError } from './errors.js';
@@ -160,16 +161,6 @@ async function answered(request: Request, post: Post): Promise<Response> {
     return jsonResponse(200, { jsonrpc: '2.0', id: message.id ?? null, result: answer.result });
   const place = answer.isLong === true ? await placeFor(post, stop) : undefined;
   return streamResponse(answer.messages, post, { stop, place });
-}
-
-function stopOf({ signal }: Request): AbortController {
-  const stop = new AbortController();
-  if (signal.aborted) stop.abort();
-  else
-    signal.addEventListener('abort', () => {
-      stop.abort();
-    });
-  return stop;
 }
 
 /** Answers a message by its revision; undefined for a notification, or for the response to a request that nobody sent. */

@@ -56,11 +56,12 @@ export class Slots {
     return (await this.#table.write({ kind: 'update', key, set: { untilMs }, conditions: [holderIs(holder)] })).ok;
   }
 
+  /** Frees a slot for good: a renewal that is still on its way finds no holder. */
   async free(number: number, holder: string): Promise<void> {
     await this.#table.write({
       kind: 'update',
       key: this.#keyOf(number),
-      remove: ['untilMs'],
+      remove: ['untilMs', 'holder'],
       conditions: [holderIs(holder)],
     });
   }

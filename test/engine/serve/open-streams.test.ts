@@ -185,7 +185,10 @@ describe('streams to callers', () => {
       .aProcess()
       .fetch('/a2a', rpc('SendStreamingMessage', { message: { ...message, taskId: 'f'.repeat(32) } }));
     expect(await refused.text()).toContain('no task has this id');
-    expect((await desk.subscribe(await desk.start())).status).toBe(200);
+    const taskId = await desk.start();
+    // Longer than the interval of renewals: none may take the place again.
+    await desk.app.pass({ seconds: 70 });
+    expect((await desk.subscribe(taskId)).status).toBe(200);
   });
 
   it('keep their place for as long as they are open', async () => {

@@ -85,6 +85,17 @@ describe('what must not be lost', () => {
           },
         },
         {
+          IndexName: 'task',
+          KeySchema: [
+            { AttributeName: 'taskPartition', KeyType: 'HASH' },
+            { AttributeName: 'taskSort', KeyType: 'RANGE' },
+          ],
+          Projection: {
+            ProjectionType: 'INCLUDE',
+            NonKeyAttributes: ['workflow', 'taskState', 'taskStatusAtMs', 'taskContext'],
+          },
+        },
+        {
           IndexName: 'tenant',
           KeySchema: [
             { AttributeName: 'tenantPartition', KeyType: 'HASH' },

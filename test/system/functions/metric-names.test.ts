@@ -26,6 +26,7 @@ const names = Object.keys(topology.units).sort();
 
 /** Metrics that other tests show, by the test; each of them needs more than is here. */
 const shownElsewhere: Readonly<Record<string, string>> = {
+  OpenStreams: 'test/engine/serve/open-streams.test.ts',
   PushesReceived: 'test/unit/http/pushes.test.ts',
   StaleTasks: 'test/engine/progress.test.ts',
 };

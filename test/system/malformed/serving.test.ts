@@ -85,8 +85,9 @@ const secret = new Uint8Array(32).fill(7);
 
 /** Throws for each message to a task. */
 class BrokenKeys extends TokenKeys {
-  override sentDigest(): string {
-    throw new TypeError('planted');
+  override sentDigest(sent: string): string {
+    if (sent.startsWith('message\n')) throw new TypeError('planted');
+    return super.sentDigest(sent);
   }
 }
 

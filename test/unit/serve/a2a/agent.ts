@@ -88,7 +88,7 @@ export function anAgent(script?: Script, more: Partial<A2aOptions> = {}) {
   const read = async (response: Response): Promise<Answered> => ({
     status: response.status,
     headers: response.headers,
-    body: (await response.json().catch(() => ({}))) as JsonObject,
+    body: bodyIn(await response.text()),
   });
   /** Sends text as the body of a request to the JSON-RPC door. */
   const post = async (text: string, headers: Headers10 = {}, path = '/a2a') =>
@@ -164,4 +164,14 @@ export function blocksOf(response: Response) {
 export function dataOf(block: string | undefined): JsonObject | undefined {
   const line = (block ?? '').split('\n').find((each) => each.startsWith('data: '));
   return line === undefined ? undefined : (JSON.parse(line.slice('data: '.length)) as JsonObject);
+}
+
+/** Reads a body of JSON, or the first event of a stream: that is where a method of 0.3 that streams tells an error. */
+function bodyIn(text: string): JsonObject {
+  const data = /^data: (.*)$/m.exec(text)?.[1];
+  try {
+    return JSON.parse(data ?? text) as JsonObject;
+  } catch {
+    return {};
+  }
 }
