@@ -127,7 +127,12 @@ describe('serve.text', () => {
     ['a question', async (ctx) => ctx.ask({ to: 'caller', message: 'poison' })],
     ['a result', async () => ({ of: 'poison' })],
     ['a rejection', async (ctx) => ctx.reject('poison')],
-    ['a last status', async (ctx) => { ctx.progress('poison'); }],
+    [
+      'a last status',
+      async (ctx) => {
+        ctx.progress('poison');
+      },
+    ],
   ])('that throws at %s makes the task fail, and nothing of it is shown', async (_, run) => {
     const outgoing = (text: string): string => {
       if (text.includes('poison')) throw new Error(`poison: ${text}`);
