@@ -160,6 +160,8 @@ export class Outwait extends Construct {
         [envNames.dueShards]: props.dueShards === undefined ? undefined : String(props.dueShards),
         [envNames.eventBus]:
           props.eventBus !== undefined && busUsers.includes(name) ? props.eventBus.eventBusArn : undefined,
+        // The poller signs pushes in the name of the agent.
+        [envNames.serveUrl]: name === 'serve' || name === 'poll' ? this.served?.url : undefined,
         [envNames.publicUrl]: publicUrlUsers.includes(name) ? (props.publicUrl ?? this.api.apiEndpoint) : undefined,
       }),
       ...(name === 'api' ? this.#managementEnvironment(props, props.authorizer !== undefined) : undefined),
@@ -174,7 +176,6 @@ export class Outwait extends Construct {
     return {
       ...this.#managementEnvironment(props, access.kind === 'iam'),
       ...defined({
-        [envNames.serveUrl]: this.served?.url,
         [envNames.streamSeconds]: streamSeconds === undefined ? undefined : String(streamSeconds),
         [envNames.streamsMax]: streamsMax === undefined ? undefined : String(streamsMax),
       }),

@@ -60,7 +60,7 @@ export function createDeps(env: Env, app: App): Omit<Deps, 'tokens'> {
       log,
       metrics,
     }),
-    ...defined({ publicUrl: env.publicUrl }),
+    ...defined({ publicUrl: env.publicUrl, serveUrl: env.serveUrl }),
     ...defined({ bus: env.eventBus === undefined ? undefined : lazyEventBridge({ ...system, bus: env.eventBus }) }),
     metrics,
     ...defined({ spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }) }),

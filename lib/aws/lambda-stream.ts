@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { ResponseStream, ServeHandler } from './serve-handler.js';
 import type { InvocationContext } from './turn-handler.js';
+import { writeTo } from './write-to.js';
 
 /** Time before the function's own at which what is still streamed is told to end. */
 const marginMs = 5_000;
@@ -59,8 +59,7 @@ function streamTo(raw: Writable): ResponseStream {
       stream = awslambda.HttpResponseStream.from(raw, { ...head });
     },
     async write(bytes) {
-      if (stream.write(typeof bytes === 'string' ? bytes : Buffer.from(bytes))) return;
-      await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
+      await writeTo(stream, bytes);
     },
     async end() {
       await new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { writeTo } from '../aws/write-to.js';
 import type { ResponseStream, ServeHandler } from '../aws/serve-handler.js';
 import { splitTarget } from './split-target.js';
 
@@ -35,8 +35,7 @@ function streamTo(response: ServerResponse): ResponseStream {
       response.writeHead(statusCode, headers);
     },
     async write(bytes) {
-      if (response.destroyed || response.write(bytes)) return;
-      await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      await writeTo(response, bytes);
     },
     async end() {
       // A response whose client has left says neither that it has finished nor, again, that it is closed.

@@ -55,6 +55,8 @@ export interface Deps {
   readonly secrets?: SecretValues;
   /** URL, without a slash at the end, under which others reach the HTTP API. Default: nothing is pushed to us. */
   readonly publicUrl?: string;
+  /** URL of the agent whose skills are the served workflows, unless the app names it. Default: `publicUrl`. */
+  readonly serveUrl?: string;
   /**
    * The caller whose request this is. Missing in turns and other work of the engine, for the caller on loopback, and where
    * operations are called directly.

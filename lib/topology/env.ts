@@ -91,6 +91,8 @@ export interface Env {
   readonly payloadKmsKey: string | undefined;
   readonly plainPayloads: PlainPayloads;
   readonly publicUrl: string | undefined;
+  /** URL under which others call the served workflows. */
+  readonly serveUrl: string | undefined;
   readonly eventBus: string | undefined;
   /** Function and version that run; undefined unless it is a published version. */
   readonly version: PublishedVersion | undefined;
@@ -122,7 +124,8 @@ export function readEnv(variables: Variables): Env {
     slowQueueUrl: variables[envNames.slowQueueUrl] ?? '',
     tokenKeys,
     ...readPayloadKeySources(variables),
-    publicUrl: readPublicUrl(variables),
+    publicUrl: readUrl(variables, envNames.publicUrl),
+    serveUrl: readUrl(variables, envNames.serveUrl),
     eventBus: optional(variables, envNames.eventBus),
     dueShards: readDueShards(variables),
     version: readVersion(variables),
@@ -158,9 +161,9 @@ export function checkedManagementToken(text: string, subject: string): string {
 }
 
 /** @throws EngineError `CONFIG_INVALID`, see checkedPublicUrl */
-function readPublicUrl(variables: Variables): string | undefined {
-  const url = optional(variables, envNames.publicUrl);
-  return url === undefined ? undefined : checkedPublicUrl(url, envNames.publicUrl);
+function readUrl(variables: Variables, name: string): string | undefined {
+  const url = optional(variables, name);
+  return url === undefined ? undefined : checkedPublicUrl(url, name);
 }
 
 /** Longest public URL: with a push token it must still be short enough for any server. */
@@ -220,11 +223,10 @@ export interface Serving {
  * @throws EngineError `CONFIG_INVALID`
  */
 export function readServing(variables: Variables): Serving {
-  const url = optional(variables, envNames.serveUrl);
   const seconds = optional(variables, envNames.streamSeconds);
   const streams = optional(variables, envNames.streamsMax);
   return defined({
-    serveUrl: url === undefined ? undefined : checkedPublicUrl(url, envNames.serveUrl),
+    serveUrl: readUrl(variables, envNames.serveUrl),
     streamMaxMs: seconds === undefined ? undefined : 1_000 * checkedStreamSeconds(seconds, envNames.streamSeconds),
     streamsMax: streams === undefined ? undefined : checkedStreamsMax(streams, envNames.streamsMax),
   });

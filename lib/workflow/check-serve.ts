@@ -98,10 +98,18 @@ export function problemWithServe(serve: ServeConfig, workflows: ReadonlyMap<stri
     const wrong =
       (runTools.has(skill) ? `skills.${skill} has the name of a tool for runs` : undefined) ??
       fields(described, skillFields, `skills.${skill}.`) ??
-      problemWithInput(skill, workflows.get(skill), onMessage);
+      problemWithInput(skill, workflows.get(skill), onMessage) ??
+      problemWithDebounce(skill, workflows.get(skill));
     if (wrong !== undefined) return wrong;
   }
-  return undefined;
+  return onMessage === undefined ? undefined : problemWithDebounce(onMessage, workflows.get(onMessage));
+}
+
+/** A task is there once its message is taken, so it cannot be the later start that others are merged into. */
+function problemWithDebounce(name: string, workflow: AnyWorkflow | undefined): string | undefined {
+  return workflow?.flowControl?.debounce === undefined
+    ? undefined
+    : `serves "${name}", whose starts are debounced; a task begins with its own message`;
 }
 
 /** A skill takes arguments by name, so its input must be an object. */

@@ -103,10 +103,7 @@ async function answer(
   const { runId } = task.head;
   const token = await deps.store.tokens.read(runId, waitId);
   const given = answerOf(record.payload, token);
-  if (given.action === 'accept') {
-    const { checkContent } = await loadAnswerContent();
-    checkContent(token?.form?.schema, given.content);
-  }
+  if (!(await fits(deps, { token, given }, { request, record }))) return undefined;
   const outcome = { kind: 'completed', result: given as unknown as JsonValue, isError: false } as const;
   const settlement = newSettlement(deps, { by: 'caller', outcome });
   const servedTasks = await deps.store.servedTasks();
@@ -128,6 +125,27 @@ async function answer(
 
 function questionClosed(): EngineError {
   return new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+}
+
+/**
+ * Returns false for a message that the task has already: it is then the answer to an earlier question, which need not
+ * fit this one.
+ * @throws EngineError `INPUT_INVALID` for a new one that does not fit
+ */
+async function fits(
+  deps: Deps,
+  { token, given }: { readonly token: TokenRecord | undefined; readonly given: RemoteAnswer },
+  { request, record }: { readonly request: FollowUp; readonly record: MessageRecord },
+): Promise<boolean> {
+  if (given.action !== 'accept') return true;
+  const { checkContent } = await loadAnswerContent();
+  try {
+    checkContent(token?.form?.schema, given.content);
+    return true;
+  } catch (error) {
+    if (await isKnown(deps, request.taskId, record)) return false;
+    throw error;
+  }
 }
 
 /** Waits until a run that is about to end has ended, with its task or not. @throws EngineError `STORE_UNAVAILABLE` after 2 s */

@@ -52,12 +52,12 @@ function bodyOf(wire: A2aVersion, { event, task }: TaskNews) {
 }
 
 async function signed(
-  { tokens, app, publicUrl, clock }: Deps,
+  { tokens, app, publicUrl, serveUrl, clock }: Deps,
   push: { readonly url: string; readonly taskId: string; readonly body: string; readonly id: string },
 ): Promise<string> {
   const [seed] = tokens.signingSeeds();
   if (seed === undefined) throw new Error('unreachable: there is a token key');
-  const issuer = app.serve?.agent.url ?? publicUrl ?? 'outwait';
+  const issuer = app.serve?.agent.url ?? serveUrl ?? publicUrl ?? 'outwait';
   const { url: audience, ...rest } = push;
   return signPush(seed, { ...rest, issuer, audience, atMs: clock.nowMs() });
 }

@@ -1,3 +1,4 @@
+import { EngineError } from '../../base/errors.js';
 import type { ServedHead } from '../../serve/task/fold-task.js';
 import type { Deps } from '../deps.js';
 import { pushAt } from '../wake.js';
@@ -8,7 +9,7 @@ const triesMax = 8;
 
 /**
  * Raises on each push config of the task what it owes, to the generation after the commits of the run, and marks it as
- * due. A task without configs costs one small query.
+ * due. A task without configs costs one small query. @throws EngineError `STORE_UNAVAILABLE` if they keep changing
  */
 export async function raiseOwed(deps: Deps, { runId, task }: ServedHead): Promise<void> {
   const taskId = task.firstRunId ?? runId;
@@ -31,7 +32,8 @@ export async function raiseOwed(deps: Deps, { runId, task }: ServedHead): Promis
     );
     if (noted.every(Boolean)) return;
   }
-  deps.log.warn('owed pushes not noted: the configs keep changing', { runId: taskId });
+  // The turn keeps its markers then, and comes back.
+  throw new EngineError('STORE_UNAVAILABLE', 'owed pushes were not noted: the configs keep changing');
 }
 
 async function generationOf(deps: Deps, runId: string): Promise<number> {

@@ -1,5 +1,5 @@
 import { defined } from '../../base/defined.js';
-import { hasCode } from '../../base/errors.js';
+import { EngineError, hasCode } from '../../base/errors.js';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../base/json.js';
 import type { RunId } from '../../base/ids.js';
 import type { RunHead } from '../../history/records.js';
@@ -28,9 +28,11 @@ export interface TaskStart {
   readonly isQueued: boolean;
   readonly metadata?: TaskOfRun['metadata'];
   readonly key?: string;
-  readonly timeoutMs?: number;
   readonly traceparent?: string;
 }
+
+/** When a start is worth another try whose concurrency key is busy. */
+const busyRetryMs = 30_000;
 
 /**
  * Starts a task: puts the head of its run, if absent, and counts it in the same transaction if there are caps. Starts of
@@ -63,7 +65,7 @@ async function startOnce(
   { runId, sentDigest }: Pick<RunHead, 'runId' | 'sentDigest'>,
 ): Promise<RunId> {
   const start = await heardStart(deps, sent, runId);
-  const { workflow, input, message, contextId, metadata, timeoutMs, traceparent } = start;
+  const { workflow, input, message, contextId, metadata, traceparent } = start;
   const { messageId, parts, metadata: ofMessage } = message;
   const task: TaskOfRun = {
     contextId,
@@ -76,7 +78,7 @@ async function startOnce(
   const calls = await callsOf(deps, serve, message, { lane, taskId: runId });
   const head = await newHead(deps, {
     ...{ runId, workflow, calls },
-    ...defined({ input, sentDigest, timeoutMs, traceparent, concurrencyKey }),
+    ...defined({ input, sentDigest, traceparent, concurrencyKey }),
   });
   await admitMessage(deps, serve);
   const caps = capsOf(deps, serve, { workflow, contextId });
@@ -84,11 +86,19 @@ async function startOnce(
     ...{ ...head, task, taskHint: { state: 'submitted', atMs: head.createdAtMs } },
     ...defined({ counters: countersOf(caps) }),
   });
-  const found = await createRun(deps, admitted.head, { liveMax: admitted.liveMax, caps });
+  const found = await createRun(deps, admitted.head, { liveMax: admitted.liveMax, caps }).catch(rethrowBusy);
   if (found === 'full') return refuseStart(admitted);
   if (found !== undefined) return sameStart(found, sentDigest).runId;
   await wakeRun(deps, runId);
   return runId;
+}
+
+/** Says of a concurrency key only that it is busy: the run that holds it may be another caller's. */
+function rethrowBusy(error: unknown): never {
+  if (!hasCode(error, 'CONCURRENCY_KEY_BUSY')) throw error;
+  throw new EngineError('TOO_MANY_REQUESTS', 'a run with this concurrency key is under way', {
+    details: { retryAfterMs: busyRetryMs },
+  });
 }
 
 /** Returns a start as its workflow hears it. @throws EngineError `INPUT_INVALID` if the app refuses its text */

@@ -100,7 +100,12 @@ async function* snapshots(
 
 /** Yields what the sources yield, as it comes, until all have ended. */
 async function* merged<Value>(sources: readonly AsyncGenerator<Value, undefined>[]): AsyncGenerator<Value, undefined> {
-  const next = async (source: AsyncGenerator<Value, undefined>) => ({ source, came: await source.next() });
+  const next = (source: AsyncGenerator<Value, undefined>) => {
+    const coming = source.next().then((came) => ({ source, came }));
+    // It may fail while nothing waits for it: who waits next is told.
+    coming.catch(() => undefined);
+    return coming;
+  };
   const pending = new Map(sources.map((source) => [source, next(source)]));
   while (pending.size > 0) {
     const { source, came } = await Promise.race(pending.values());

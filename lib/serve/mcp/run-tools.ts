@@ -9,6 +9,9 @@ import { handleOf, runResult, statusWord } from './run-handle.js';
 import { startSkill } from './start-skill.js';
 import { complete } from './tool-result.js';
 
+/** How long an answer may take until its question shows no more. */
+const takenInMs = 2_000;
+
 type RunTool = (args: JsonObject, call: Call, visit: Visit) => Promise<ServedTask | JsonObject>;
 
 const tools: Readonly<Record<string, RunTool>> = {
@@ -34,12 +37,13 @@ const tools: Readonly<Record<string, RunTool>> = {
   },
   wait_for_run: async ({ runId }, _, { tasks, endpoint, signal }) =>
     tasks.waitFor(runIdIn(runId), endpoint.clock.nowMs() + endpoint.waitMaxMs, signal),
-  signal_run: async ({ runId, question, ...said }, _, { tasks, endpoint }) => {
+  signal_run: async ({ runId, question, ...said }, _, { tasks, endpoint, signal }) => {
     const taskId = runIdIn(runId);
     const answers = textIn('question', question);
     const messageId = answers === undefined ? endpoint.newId() : `answer-${answers}`;
     const message = { messageId, role: 'user', parts: partsOf(said) } as const;
-    return tasks.send({ taskId, message, ...defined({ answers }) });
+    const untilMs = endpoint.clock.nowMs() + takenInMs;
+    return tasks.send({ taskId, message, ...defined({ answers }) }, { untilMs, signal });
   },
   cancel_run: async ({ runId }, _, { tasks }) => {
     const taskId = runIdIn(runId);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { saidIn, ServedApp } from './served-app.js';
 
 interface Round {
@@ -45,6 +46,34 @@ describe('a conversation with a served workflow', () => {
       { data: { action: 'accept', content: { text: 'two' } } },
     ]);
     expect(await served.said(taskId)).toEqual(['one', 'two']);
+  });
+
+  it('takes a repeated answer as what it was, also when it does not fit the next question', async () => {
+    const served = new ServedApp(async (ctx) => {
+      const name = await ctx.ask({ to: 'caller', message: 'Who?' });
+      const count = await ctx.ask({ to: 'caller', message: 'How many?', schema: z.object({ count: z.number() }) });
+      return [name, count];
+    });
+    const { app, tasks } = served;
+    const taskId = await served.start();
+    const first = served.message('Ann');
+    await tasks.send({ taskId, message: first });
+    await app.settleDown();
+    expect((await tasks.send({ taskId, message: first })).status.state).toBe('input-required');
+    await expect(tasks.send({ taskId, message: served.message('many') })).rejects.toThrow('count');
+    await tasks.send({ taskId, message: served.message('3') });
+    await app.settleDown();
+    expect(await served.said(taskId)).toEqual(['Ann', '3']);
+  });
+
+  it('does not begin while the workflow is busy and refuses others, who are not told with whom', async () => {
+    const served = new ServedApp(async (ctx) => ctx.sleep({ hours: 1 }), {
+      concurrency: { key: () => 'one', whenBusy: 'refuse' },
+    });
+    const taskId = await served.start();
+    const refused = await served.start().catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'TOO_MANY_REQUESTS', details: { retryAfterMs: 30_000 } });
+    expect(JSON.stringify([(refused as Error).message, refused])).not.toContain(taskId);
   });
 
   it('shows no question of a run that has continued without its answer', async () => {

@@ -299,8 +299,10 @@ describe('a served workflow, for a host without tasks', () => {
     const [question] = asked.structuredContent.questions;
     expect(JSON.stringify(asked)).toContain('Go on?');
     const answer = { runId, question: question?.key ?? '', content: { ok: true } };
-    await use('signal_run', answer);
-    await app.settleDown();
+    const signalled = use('signal_run', answer);
+    await app.pass({ seconds: 3 });
+    // The handle does not show the question again, or a model would answer it again.
+    expect(JSON.stringify(await signalled)).not.toContain('Go on?');
     expect(await use('run_status', { runId })).toMatchObject({
       structuredContent: { status: 'completed', result: 'accept' },
     });

@@ -2,6 +2,7 @@ import { defineApp, defineWorkflow, type WorkflowContext } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { createTasks } from '../../../lib/operations/serve/tasks.js';
+import type { FlowControl } from '../../../lib/workflow/flow-control.js';
 import type { Tasks } from '../../../lib/serve/tasks.js';
 import type { TaskMessage } from '../../../lib/serve/task/served-task.js';
 
@@ -11,8 +12,8 @@ export class ServedApp {
   readonly tasks: Tasks;
   #messages = 0;
 
-  constructor(run: (ctx: WorkflowContext, input: unknown) => Promise<unknown>) {
-    this.app = createTestApp(defineApp({ workflows: [defineWorkflow({ name: 'flow', run })] }));
+  constructor(run: (ctx: WorkflowContext, input: unknown) => Promise<unknown>, options: FlowControl = {}) {
+    this.app = createTestApp(defineApp({ workflows: [defineWorkflow({ name: 'flow', run, ...options })] }));
     const { deps } = this.app as unknown as { readonly deps: Deps };
     const caller = { id: 'ann', roles: ['call'] } as const;
     const agent = { name: 'Desk', description: 'Does things' };

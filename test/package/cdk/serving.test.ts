@@ -115,6 +115,11 @@ describe('served workflows of a stack', () => {
         }),
       },
     });
+    // The poller signs pushes, in the name of the agent whose keys are at this URL.
+    const told = Object.entries(template.findResources('AWS::Lambda::Function')).filter(([, { Properties }]) =>
+      JSON.stringify(Properties).includes('OUTWAIT_SERVE_URL'),
+    );
+    expect(told.map(([id]) => /Outwait(Poll|Serve)Function/.exec(id)?.[1]).sort()).toEqual(['Poll', 'Serve']);
     template.hasOutput('ServeUrl', { Value: 'https://agents.example.com' });
     template.resourceCountIs('AWS::ApiGateway::Account', 0);
     synthesize({ serve: keys }).template.resourceCountIs('AWS::ApiGateway::Account', 1);

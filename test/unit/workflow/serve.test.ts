@@ -77,6 +77,18 @@ describe('what is served', () => {
 describe('an app', () => {
   const define = (serve: unknown) => () => defineApp({ workflows: [report, triage], serve: serve as ServeConfig });
 
+  it('has no starts that are merged into later ones', () => {
+    const merged = defineWorkflow({
+      name: 'merged',
+      debounce: { period: { seconds: 5 } },
+      run: () => Promise.resolve(null),
+    });
+    const known = new Map([['merged', merged]]);
+    const problem = 'serves "merged", whose starts are debounced; a task begins with its own message';
+    expect(problemWithServe({ agent, skills: { merged: { description: 'x' } } }, known)).toBe(problem);
+    expect(problemWithServe({ agent, onMessage: 'merged' }, known)).toBe(problem);
+  });
+
   it('serves workflows that it has', () => {
     expect(define({ agent, skills, onMessage: 'triage' })().serve).toEqual({ agent, skills, onMessage: 'triage' });
   });
