@@ -1,27 +1,31 @@
 import { defined } from '../../base/defined.js';
 import { hasCode } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
-import { isFinal, type ServedTask, type TaskMessage } from '../task/served-task.js';
+import { isFinal, type ServedTask, type TaskMessage, type TaskState } from '../task/served-task.js';
 import type { Visit } from './call.js';
 import { textOf } from './tool-result.js';
 
 /** Yields a notification for each message of the workflow, until the task has ended or asks, or the call has to be answered. */
 export async function* progressOf(
-  { taskId }: ServedTask,
+  { taskId, generation, status }: ServedTask,
   progressToken: string | number,
   { tasks, endpoint, signal }: Visit,
 ): AsyncGenerator<JsonObject, undefined> {
+  if (isAsking(status.state)) return undefined;
   const over = new AbortController();
   const withdraw = endpoint.timer(endpoint.promptMaxMs, () => {
     over.abort();
   });
   let progress = -1;
   try {
-    const source = tasks.follow(taskId, { afterGeneration: 1, signal: AbortSignal.any([signal, over.signal]) });
+    const source = tasks.follow(taskId, {
+      afterGeneration: generation,
+      signal: AbortSignal.any([signal, over.signal]),
+    });
     for await (const event of source) {
       if (event.kind !== 'status') continue;
       const { state, message } = event.status;
-      if (isFinal(state) || state === 'input-required' || state === 'auth-required') return undefined;
+      if (isFinal(state) || isAsking(state)) return undefined;
       if (message === undefined) continue;
       const said = progressIn(message);
       progress = Math.max(said.progress ?? 0, progress + (said.progress === undefined ? 1 : 0));
@@ -34,6 +38,10 @@ export async function* progressOf(
     withdraw();
   }
   return undefined;
+}
+
+function isAsking(state: TaskState): boolean {
+  return state === 'input-required' || state === 'auth-required';
 }
 
 /** Data with the fields of the notification are these; anything else is its text. */

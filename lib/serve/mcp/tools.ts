@@ -66,7 +66,8 @@ function describedBy({ description, examples = [] }: SkillConfig): string {
 /** A call that takes long is answered with a handle, which clients would reject if the schema did not allow it. */
 function outputSchemaOf({ output, task }: SkillConfig, version: McpVersion): JsonObject | undefined {
   const schema = output === undefined ? undefined : jsonSchemaOf(output);
-  if (schema === undefined) return undefined;
+  // Text is content, and clients refuse a result without what a schema promises.
+  if (schema === undefined || schema['type'] === 'string') return undefined;
   const { $schema: _, ...own } = schema;
   const result =
     version === modern || own['type'] === 'object'

@@ -353,6 +353,25 @@ describe('a served workflow, for a host without tasks', () => {
     ]);
     expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } });
   });
+
+  it('shows the progress and the result of a call that brings answers', async () => {
+    const { app, modern } = served(async (ctx) => {
+      await ctx.ask({ to: 'caller', name: 'sure', message: 'Sure?', schema: choice });
+      ctx.progress('on');
+      await ctx.sleep({ seconds: 2 });
+      return 'done';
+    });
+    const call = async (more: JsonObject = {}) => {
+      const asked = { capabilities: declaresForms, meta: { progressToken: 'p' } };
+      return (await during(app, modern('tools/call', { name: 'flow', ...more }, asked), 10)).messages;
+    };
+    const { requestState } = (await call()).at(-1)!['result'] as { readonly requestState: string };
+    const messages = await call({
+      requestState,
+      inputResponses: { sure: { action: 'accept', content: { ok: true } } },
+    });
+    expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } });
+  });
 });
 
 describe('a served workflow, over MCP 2025-11-25', () => {

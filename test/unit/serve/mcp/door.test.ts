@@ -200,6 +200,15 @@ describe('the list of tools', () => {
     expect(JSON.stringify(tools[0]?.outputSchema)).toContain('runId');
   });
 
+  it('promises no structured content of a tool whose result is text', async () => {
+    const { modern } = aDoor(undefined, {
+      serve: { ...serve, skills: { report: { description: 'Writes', output: z.string() } } },
+    });
+    const { tools } = (await modern('tools/list')).body.result as { readonly tools: readonly object[] };
+    expect(tools[0]).toMatchObject({ name: 'report' });
+    expect(tools[0]).not.toHaveProperty('outputSchema');
+  });
+
   it('refuses a cursor that is not its own', async () => {
     const { modern } = aDoor();
     for (const cursor of ['x', Buffer.from('900').toString('base64url'), 7])
