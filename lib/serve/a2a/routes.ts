@@ -104,9 +104,11 @@ function noAgent(): EngineError {
 
 function endpointOf(context: Context, options: A2aOptions): Endpoint {
   const { serve, clock, log } = options;
-  const skill = skillIn(context, serve);
+  const skill = context.req.param('skill');
   const admit = async (): Promise<Admitted> => {
     const { tasks, ...more } = await options.admit(context.req.raw, context.env as unknown);
+    // Judged now: strangers must not tell a skill that the card does not show from one that is not there.
+    skillIn(context, serve);
     return { ...more, tasks: skill === undefined ? tasks : tasksOfSkill(tasks, skill) };
   };
   const hasMore = hasExtendedCard(serve, skill);

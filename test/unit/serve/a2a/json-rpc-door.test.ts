@@ -222,9 +222,20 @@ describe('what a message names', () => {
     expect(await sent([{ data: { skill: 'audit' } }], '/agents/triage/a2a')).toEqual({ code: -32602 });
   });
 
-  it('an endpoint of a skill that is not served does not exist', async () => {
-    const response = await anAgent().app.request('/agents/audit/a2a', { method: 'POST' });
-    expect(response.status).toBe(404);
+  it('an endpoint of a skill that is not served does not exist, and strangers cannot tell', async () => {
+    const agent = anAgent(undefined, {
+      serve: { ...serve, skills: { ...serve.skills, hidden: { description: 'x', listed: 'callers' } } },
+    });
+    const { body } = await agent.rpc('GetTask', { id: 'x' }, {}, '/agents/audit/a2a');
+    expect(body).toMatchObject({ error: { code: -32601, message: 'there is no such agent' } });
+    const nobody = { authorization: 'Bearer nobody' };
+    const [hidden, unknown] = await Promise.all(
+      ['hidden', 'audit'].map(async (skill) => {
+        const answer = await agent.rpc('GetTask', { id: 'x' }, nobody, `/agents/${skill}/a2a`);
+        return [answer.status, answer.body];
+      }),
+    );
+    expect(hidden).toEqual(unknown);
   });
 
   it('a skill that is not there is an invalid parameter', async () => {
