@@ -6,14 +6,17 @@ import { contextDigest, type TaskRow } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 import { readTask } from './read-task.js';
 
-/** Rows in one read of the index, and the most that a count reads. */
+/** Rows in one read of the index, and the most that one page looks at, or that a count does. */
 const rowsPerRead = 100;
-const countedRowsMax = 1_000;
+const rowsMax = 1_000;
+/** Tasks that one page reads beyond those that it shows. */
+const readsMoreMax = 100;
 
 /**
  * Lists the tasks of the caller, newest status first. The rows of the index are hints, and each task is read before it
  * is shown. A task whose status changes between two pages moves to the front, and is on no later page. `totalSize` counts
- * hints, among the newest 1,000 tasks; it is counted for the first page, and later pages repeat it.
+ * hints, among the newest 1,000 tasks; it is counted for the first page, and later pages repeat it. A filter that few
+ * tasks pass gives pages that are not full, or empty: the list ends where there is no token.
  * @throws EngineError `INPUT_INVALID` for a page token that is not one of this list
  */
 export async function listTasks(deps: Deps, request: ListRequest): Promise<TaskPage> {
@@ -21,11 +24,13 @@ export async function listTasks(deps: Deps, request: ListRequest): Promise<TaskP
   const place = request.pageToken === undefined ? undefined : parseToken(request.pageToken, filter);
   const totalSize = place?.totalSize ?? (await count(deps, request));
   const tasks: ServedTask[] = [];
+  let left = { rows: rowsMax, reads: request.pageSize + readsMoreMax };
   for await (const row of rowsOf(deps, request, place?.sort)) {
-    const task = await shown(deps, request, row);
-    if (task === undefined) continue;
-    tasks.push(task);
-    if (tasks.length < request.pageSize) continue;
+    const isSought = fits(request, row);
+    const task = isSought ? await shown(deps, request, row) : undefined;
+    if (task !== undefined) tasks.push(task);
+    left = { rows: left.rows - 1, reads: left.reads - Number(isSought) };
+    if (tasks.length < request.pageSize && left.rows > 0 && left.reads > 0) continue;
     const nextPageToken = formatToken({ filter, sort: row.sort, totalSize });
     return { tasks: newestFirst(tasks), nextPageToken, totalSize };
   }
@@ -36,7 +41,7 @@ function newestFirst(tasks: readonly ServedTask[]): readonly ServedTask[] {
   return tasks.toSorted((a, b) => b.status.atMs - a.status.atMs);
 }
 
-/** Yields the rows that may be in the list, newest first. */
+/** Yields the rows of the caller, newest first, as far as the time of the status goes. */
 async function* rowsOf(deps: Deps, request: ListRequest, after?: string): AsyncGenerator<TaskRow> {
   const servedTasks = await deps.store.servedTasks();
   const caller = defined({ owner: deps.caller?.id, tenant: deps.caller?.tenant });
@@ -45,7 +50,7 @@ async function* rowsOf(deps: Deps, request: ListRequest, after?: string): AsyncG
     const rows = await servedTasks.list(caller, rowsPerRead, below);
     for (const row of rows) {
       if (request.statusAfterMs !== undefined && row.atMs < request.statusAfterMs) return;
-      if (fits(request, row)) yield row;
+      yield row;
     }
     if (rows.length < rowsPerRead) return;
     below = rows.at(-1)?.sort;
@@ -77,9 +82,9 @@ async function shown(deps: Deps, request: ListRequest, { taskId }: TaskRow): Pro
 
 async function count(deps: Deps, request: ListRequest): Promise<number> {
   let total = 0;
-  let left = countedRowsMax;
+  let left = rowsMax;
   for await (const row of rowsOf(deps, request)) {
-    if (request.state === undefined || row.state === request.state) total++;
+    if (fits(request, row) && (request.state === undefined || row.state === request.state)) total++;
     if (--left === 0) break;
   }
   return total;

@@ -13,6 +13,8 @@ const urlMaxBytes = 4_096;
 const secretMaxBytes = 8_192;
 /** Configs of one task: a turn notes on each what it owes. */
 const configsMax = 32;
+/** Ids of configs of one task, ever. */
+const idsMax = 200;
 
 /** Creates the push configs of the tasks of the caller of `deps`. */
 export function createPushConfigs(deps: Deps): PushConfigs {
@@ -70,7 +72,7 @@ export async function putConfig(
   const { id: configId = deps.random.hex(16), url, token, authentication, wire } = config;
   const known = (await store.readAll(taskId)).filter(isOfTask);
   const before = known.find((other) => other.configId === configId);
-  if (before === undefined && known.length >= configsMax) throw invalid(`a task has at most ${configsMax} of them`);
+  if (before === undefined) await requireRoom(deps, taskId, known.length);
   const atMs = deps.clock.nowMs();
   const record: TaskConfig = {
     ...{ taskId, configId, createdAtMs: atMs, wire, cursor, owed: 0, failures: 0, refusals: 0 },
@@ -81,6 +83,14 @@ export async function putConfig(
   await store.put({ ...record, dueAtMs: atMs }, isInline && before === undefined);
   await pushAt(deps, { kind: 'push', runId: taskId, configId }, atMs);
   return shown(record);
+}
+
+/** @throws EngineError `INPUT_INVALID` if a task has as many configs, or has had as many ids of them, as it may */
+async function requireRoom(deps: Deps, taskId: string, known: number): Promise<void> {
+  if (known >= configsMax) throw invalid(`a task has at most ${configsMax} of them`);
+  // An id stays, so that nothing late brings its config back, and each turn of the task reads past it.
+  if ((await (await deps.store.pushConfigs()).countIds(taskId)) >= idsMax)
+    throw invalid(`a task takes at most ${idsMax} ids of them, removed ones among these`);
 }
 
 /** A config of a task: the callback of a run is none. */

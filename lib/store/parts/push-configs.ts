@@ -68,6 +68,11 @@ export class PushConfigItems {
     return found.map(toPushConfig).filter((config) => config !== undefined);
   }
 
+  /** Returns how many ids of configs a task has, those of removed configs among them. */
+  async countIds(taskId: RunId): Promise<number> {
+    return (await this.#table.queryPartition(partitionOf(taskId), pushConfigPrefix, undefined, ['wire'])).length;
+  }
+
   /** Reads how far the configs of a task are that are neither closed nor removed, without their receivers. */
   async readOpen(taskId: RunId): Promise<readonly PushState[]> {
     const found = await this.#table.queryPartition(

@@ -108,6 +108,20 @@ describe('the list of tasks', () => {
     expect(third.nextPageToken).toBeUndefined();
   });
 
+  it('looks at so many tasks for one page, also if few or none are sought', async () => {
+    const { app, tasks, start } = served(ask);
+    const sought = await start(ann, 'sought');
+    await app.pass({ seconds: 1 });
+    for (let n = 0; n < 1_050; n++) await start();
+    const first = await tasks().list({ ...all, contextId: 'sought' });
+    expect([ids(first), first.totalSize]).toEqual([[], 0]);
+    const second = await tasks().list({ ...all, contextId: 'sought', pageToken: first.nextPageToken ?? '' });
+    expect([ids(second), second.nextPageToken]).toEqual([[sought], undefined]);
+    // All of them may have changed since their hint: each is read, and the page ends.
+    const none = await tasks().list({ ...all, state: 'completed' });
+    expect([ids(none), typeof none.nextPageToken]).toEqual([[], 'string']);
+  });
+
   it('refuses a page token of another list, and text that is none', async () => {
     const { tasks, start } = served(ask);
     await start();

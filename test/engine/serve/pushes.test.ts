@@ -426,6 +426,18 @@ describe('news of a task', () => {
 });
 
 describe('a push config', () => {
+  it('takes one of two hundred ids of its task, also if those before it were removed', async () => {
+    const served = new Served(threeStates);
+    const taskId = await served.start();
+    const configs = served.configs();
+    for (let n = 0; n < 200; n++) {
+      await configs.set(taskId, { id: `c${n}`, url, wire: '1.0' });
+      await configs.remove(taskId, `c${n}`);
+    }
+    const late = configs.set(taskId, { id: 'late', url, wire: '1.0' });
+    await expect(late).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining('200 ids') });
+  });
+
   it('is read and listed without its secrets', async () => {
     const served = new Served(threeStates);
     const taskId = await served.start();
