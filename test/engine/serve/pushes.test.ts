@@ -435,7 +435,7 @@ describe('a push config', () => {
       await configs.remove(taskId, `c${n}`);
     }
     const late = configs.set(taskId, { id: 'late', url, wire: '1.0' });
-    await expect(late).rejects.toMatchObject({ code: 'INPUT_INVALID', message: expect.stringContaining('200 ids') });
+    await expect(late).rejects.toThrow('200 ids');
   });
 
   it('is read and listed without its secrets', async () => {
