@@ -4,6 +4,8 @@ import { canonicalJson, type JsonObject, type JsonValue } from '../../base/json.
 import type { RunId } from '../../base/ids.js';
 import type { RunHead } from '../../history/records.js';
 import type { TaskMessage, TaskOfRun } from '../../history/task-content.js';
+import { TaskFold } from '../../serve/task/fold-task.js';
+import type { ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
 import { laneOf } from '../lane.js';
@@ -31,6 +33,13 @@ export interface TaskStart {
   readonly traceparent?: string;
 }
 
+/** A start that was accepted, now or before. */
+export interface Started {
+  readonly taskId: RunId;
+  /** The task as it was put; undefined if it was there already. */
+  readonly task?: ServedTask;
+}
+
 /** When a start is worth another try whose concurrency key is busy. */
 const busyRetryMs = 30_000;
 
@@ -40,13 +49,13 @@ const busyRetryMs = 30_000;
  * @throws EngineError `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`; `KEY_REUSED` for a key with other content;
  * `TENANT_LIMIT_REACHED`, `TOO_MANY_REQUESTS` (details: limit, max, retryAfterMs)
  */
-export async function startTask(deps: Deps, serve: ServeConfig, start: TaskStart): Promise<RunId> {
+export async function startTask(deps: Deps, serve: ServeConfig, start: TaskStart): Promise<Started> {
   const { workflow, key } = start;
   if (key === undefined) return startOnce(deps, serve, start, { runId: deps.random.hex(16) });
   const runId = keyedTaskId(deps, workflow, key);
   const sentDigest = deps.tokens.sentDigest(`task\n${canonicalJson(start.sent)}`);
   const known = await deps.store.heads.read(runId);
-  if (known !== undefined) return sameStart(known, sentDigest).runId;
+  if (known !== undefined) return { taskId: sameStart(known, sentDigest).runId };
   try {
     return await startOnce(deps, serve, start, { runId, sentDigest });
   } catch (error) {
@@ -54,7 +63,7 @@ export async function startTask(deps: Deps, serve: ServeConfig, start: TaskStart
     // The same start may have been accepted meanwhile: then it is that task, whatever has refused this one.
     const accepted = await deps.store.heads.read(runId);
     if (accepted === undefined) throw error;
-    return sameStart(accepted, sentDigest).runId;
+    return { taskId: sameStart(accepted, sentDigest).runId };
   }
 }
 
@@ -63,7 +72,7 @@ async function startOnce(
   serve: ServeConfig,
   sent: TaskStart,
   { runId, sentDigest }: Pick<RunHead, 'runId' | 'sentDigest'>,
-): Promise<RunId> {
+): Promise<Started> {
   const start = await heardStart(deps, sent, runId);
   const { workflow, input, message, contextId, metadata, traceparent } = start;
   const { messageId, parts, metadata: ofMessage } = message;
@@ -88,9 +97,9 @@ async function startOnce(
   });
   const found = await createRun(deps, admitted.head, { liveMax: admitted.liveMax, caps }).catch(rethrowBusy);
   if (found === 'full') return refuseStart(admitted);
-  if (found !== undefined) return sameStart(found, sentDigest).runId;
+  if (found !== undefined) return { taskId: sameStart(found, sentDigest).runId };
   await wakeRun(deps, runId);
-  return runId;
+  return { taskId: runId, task: new TaskFold({ ...admitted.head, task }).task };
 }
 
 /** Says of a concurrency key only that it is busy: the run that holds it may be another caller's. */

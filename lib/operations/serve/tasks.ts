@@ -10,6 +10,7 @@ import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
 import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
+import type { Started } from './start-task.js';
 import { changesOf, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
 
 /** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
@@ -22,7 +23,9 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
   const read = async (taskId: string): Promise<ServedTask> => (await readTask(deps, taskId)).fold.task;
   return {
     send: async (request, until) => {
-      const { taskId, answered } = await sendWithPush(deps, serve, request);
+      const { taskId, answered, task } = await sendWithPush(deps, serve, request);
+      // A start is accepted whatever a read would come to.
+      if (task !== undefined) return task;
       if (answered === undefined || until === undefined) return read(taskId);
       return untilTakenIn(deps, { taskId, waitId: answered }, until);
     },
@@ -36,8 +39,7 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
 }
 
 /** The task of a message, and the question of it that the message has answered. */
-interface Sent {
-  readonly taskId: string;
+interface Sent extends Started {
   readonly answered?: WaitId;
 }
 
@@ -56,7 +58,7 @@ async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest
 
 async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
   const { taskId, contextId, message, ifGenerationMatch, answers } = request;
-  if (taskId === undefined) return { taskId: await start(deps, serve, request) };
+  if (taskId === undefined) return start(deps, serve, request);
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
@@ -66,7 +68,7 @@ async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promi
   return { taskId, ...defined({ answered }) };
 }
 
-async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<string> {
+async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Started> {
   const { skill, message, metadata, key, traceparent, arguments: given } = request;
   const { onMessage } = serve;
   const workflow = skill ?? onMessage;
