@@ -28,3 +28,9 @@ export const subscribedMax = 20;
 export const requestStateMaxMs = 24 * 3_600_000;
 /** Runs that are listed for a host that has lost its handles. */
 export const listedRunsMax = 10;
+
+/**
+ * Artifacts of one result, as JSON: enough for what any workflow returns, which comes first, and structured beside. Of an
+ * artifact that does not fit, a text says how large it is.
+ */
+export const artifactsMaxBytes = 2_200_000;

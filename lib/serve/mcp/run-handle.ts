@@ -29,6 +29,12 @@ export const handleSchema: JsonObject = {
 
 /** Returns a run as structured content. */
 export function handleOf(task: ServedTask): JsonObject {
+  const result = task.status.state === 'completed' ? (outputOf(task) ?? null) : undefined;
+  return { ...stateOf(task), ...defined({ result }) };
+}
+
+/** Returns a run as structured content, without its result. */
+export function stateOf(task: ServedTask): JsonObject {
   const { taskId, skill, status, questions } = task;
   return {
     runId: taskId,
@@ -37,7 +43,6 @@ export function handleOf(task: ServedTask): JsonObject {
     ...defined({
       message: textOf(status.message),
       questions: questions?.map(({ key, message, schema, url }) => ({ key, message, ...defined({ schema, url }) })),
-      result: status.state === 'completed' ? (outputOf(task) ?? null) : undefined,
     }),
   };
 }

@@ -5,7 +5,7 @@ import type { Part, ServedTask } from '../task/served-task.js';
 import type { Call, Visit } from './call.js';
 import { refusalText } from './errors.js';
 import { listedRunsMax } from './limits.js';
-import { handleOf, runResult, statusWord } from './run-handle.js';
+import { runResult, stateOf, statusWord } from './run-handle.js';
 import { startSkill } from './start-skill.js';
 import { complete } from './tool-result.js';
 
@@ -29,7 +29,7 @@ const tools: Readonly<Record<string, RunTool>> = {
     return complete(
       {
         content: [{ type: 'text', text: text === '' ? 'There are no runs.' : text }],
-        structuredContent: { runs: runs.map(handleOf) },
+        structuredContent: { runs: runs.map(stateOf) },
         isError: false,
       },
       call.version,

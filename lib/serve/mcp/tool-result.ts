@@ -1,8 +1,10 @@
 // What a task has come to, as the result of a tool. Pure.
 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { fitted } from '../task/fitted.js';
 import type { Artifact, Part, ServedTask, TaskMessage } from '../task/served-task.js';
 import { modern, type McpVersion } from './call.js';
+import { artifactsMaxBytes } from './limits.js';
 
 /** Id of the artifact that is what the workflow returned. */
 const resultId = 'result';
@@ -15,7 +17,8 @@ export function toolResult(task: ServedTask, version: McpVersion): JsonObject {
     return complete({ content: [{ type: 'text', text }], isError: true }, version);
   }
   const output = outputOf(task);
-  const others = task.artifacts.filter(({ artifactId }) => artifactId !== resultId);
+  const { artifacts } = fitted(task, 0, artifactsMaxBytes);
+  const others = artifacts.filter(({ artifactId }) => artifactId !== resultId);
   const content = [...contentOfOutput(output, others.length), ...others.flatMap(contentOf)];
   const structured = output === undefined ? {} : structuredOf(output, version);
   return complete({ content, ...structured, isError: false }, version);

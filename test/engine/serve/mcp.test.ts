@@ -310,6 +310,21 @@ describe('a served workflow, for a host without tasks', () => {
     expect(await use('signal_run', { runId: 'f'.repeat(32), text: 'x' })).toMatchObject({ isError: true });
   });
 
+  it('is told how large what is left out of its result is', async () => {
+    const { app, modern } = served(async (ctx) => {
+      for (let at = 0; at < 60; at++) ctx.artifact({ artifactId: `a${at}`, text: 'x'.repeat(60_000), lastChunk: true });
+      return 'y'.repeat(100_000);
+    });
+    const { body } = await during(app, modern('tools/call', { name: 'flow' }, plain), 10);
+    const text = JSON.stringify(body);
+    expect(text.length).toBeLessThan(3_000_000);
+    expect(text).toContain('yyyy');
+    expect(text).toContain('left out: 60');
+    const { body: list } = await modern('tools/call', { name: 'run_status', arguments: {} }, plain);
+    expect(JSON.stringify(list)).toContain('completed');
+    expect(JSON.stringify(list)).not.toContain('yyyy');
+  });
+
   it('asks a client that has forms in answer to its call, once for each question', async () => {
     const { app, modern } = served(async (ctx) => {
       const answers: unknown[] = [];

@@ -1,5 +1,5 @@
 import { utf8Bytes } from '../../base/json.js';
-import type { Artifact, ServedTask, TaskMessage } from '../task/served-task.js';
+import type { Artifact, ServedTask, TaskMessage } from './served-task.js';
 
 /** What is shown of a task beside its status. */
 export interface Fitted {
