@@ -118,7 +118,7 @@ export const capsMutants: readonly Mutant[] = [
     'a repeat of an accepted start takes no permit',
     startTask,
     [
-      'if (known !== undefined) return sameStart(known, sentDigest).runId;\n  try {',
+      'if (known !== undefined) return { taskId: sameStart(known, sentDigest).runId };\n  try {',
       'await admitMessage(deps, serve);\n  try {',
     ],
     'are known under their key, whatever refuses the repeat',

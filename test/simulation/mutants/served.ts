@@ -171,7 +171,7 @@ export const servedMutants: readonly Mutant[] = [
     rule: 'a start whose head is there is known, whatever else refuses it',
     file: 'lib/operations/serve/start-task.ts',
     edits: [
-      { find: 'if (known !== undefined) return sameStart(known, sentDigest).runId;', replace: '' },
+      { find: 'if (known !== undefined) return { taskId: sameStart(known, sentDigest).runId };', replace: '' },
       { find: 'if (accepted === undefined) throw error;', replace: 'throw error;' },
     ],
     caughtBy: testsIn(
