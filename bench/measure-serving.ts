@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { figure, type Figure, medianFigure } from './figure.js';
@@ -15,6 +16,8 @@ const tickCount = 60;
 /** Every so often a task says something while its stream is measured. */
 const tickMs = 200;
 const idleSubscribers = 1_000;
+/** More than there are subscribers: the default serves a function of 100 invocations at a time. */
+const streamsMax = 1_200;
 /** Time until idle streams have grown as quiet as they become. */
 const quietMs = 10_000;
 
@@ -26,16 +29,17 @@ export async function servingFigures(progress: (text: string) => void): Promise<
     const counted = await countServed(database);
     const { tableName } = await database.openTable();
     const served = await startAll(database, tableName);
+    const inMemory = await startServed('replica-program.ts', [String(streamsMax)]);
     const sdk = await startServed('sdk-program.ts');
     try {
       progress('messages and reads, beside the official SDK');
-      const timed = await requestFigures(served, sdk);
+      const timed = await requestFigures(served, inMemory, sdk);
       progress('from commits to events');
       const lagMs = await subscribeLag(served);
       progress(`${idleSubscribers} idle subscribers`);
       return [...counted, ...timed, ...lagFigures(lagMs), ...(await subscriberFigures(served))];
     } finally {
-      await Promise.all([...served, sdk].map((each) => each.stop()));
+      await Promise.all([...served, inMemory, sdk].map((each) => each.stop()));
     }
   } finally {
     await database.close();
@@ -43,31 +47,44 @@ export async function servingFigures(progress: (text: string) => void): Promise<
 }
 
 function startAll({ endpoint }: Database, tableName: string): Promise<ServedProcess[]> {
-  return Promise.all(Array.from({ length: replicas }, () => startServed('replica-program.ts', [endpoint, tableName])));
+  return Promise.all(
+    Array.from({ length: replicas }, () =>
+      startServed('replica-program.ts', [String(streamsMax), endpoint, tableName]),
+    ),
+  );
 }
 
 /** Rounds by turns, so that a slower time of the machine slows both. */
-async function requestFigures(served: readonly ServedProcess[], sdk: ServedProcess): Promise<readonly Figure[]> {
+async function requestFigures(
+  served: readonly ServedProcess[],
+  inMemory: ServedProcess,
+  sdk: ServedProcess,
+): Promise<readonly Figure[]> {
   const ours: number[][] = [];
+  const ofMemory: number[][] = [];
   const theirs: number[][] = [];
   const reads: number[][] = [];
   for (let round = 0; round <= rounds; round++) {
     const [sent, ids] = await timedSends(served.map(({ url }) => url));
+    const [sentToMemory] = await timedSends([inMemory.url]);
     const [sentToSdk] = await timedSends([sdk.url]);
     const read = await timedReads(served, ids);
     // The first round warms up.
     if (round === 0) continue;
     ours.push(sent);
+    ofMemory.push(sentToMemory);
     theirs.push(sentToSdk);
     reads.push(read);
   }
   const p50 = (of: readonly number[]): number => percentile(of, 0.5);
-  const ratios = ours.map((sent, round) => p50(sent) / p50(theirs[round] ?? []));
+  const toSdk = (of: readonly number[][]): number[] => of.map((sent, round) => p50(sent) / p50(theirs[round] ?? []));
   return [
     medianFigure('served.send.p50', ours.map(p50), 'ms'),
     figure('served.send.p99', percentile(ours.flat(), 0.99), 'ms'),
     medianFigure('served.send.ofSdk.p50', theirs.map(p50), 'ms'),
-    medianFigure('served.send.toSdk', ratios, 'times', { atMost: 3 }),
+    medianFigure('served.send.toSdk', toSdk(ours), 'times', { atMost: 3 }),
+    medianFigure('served.send.inMemory.p50', ofMemory.map(p50), 'ms'),
+    medianFigure('served.send.inMemory.toSdk', toSdk(ofMemory), 'times', { atMost: 3 }),
     medianFigure('served.getTask.p50', reads.map(p50), 'ms'),
     figure('served.getTask.p99', percentile(reads.flat(), 0.99), 'ms'),
   ];
@@ -123,6 +140,7 @@ async function subscriberFigures([first]: readonly ServedProcess[]): Promise<rea
   if (first === undefined) throw new Error('there is no replica');
   const { id } = await send(first.url, 'waits');
   const left = new AbortController();
+  setMaxListeners(0, left.signal);
   const before = await first.memory();
   const streams = Array.from({ length: idleSubscribers }, () => subscribe(first.url, id, left.signal));
   // The snapshot says that a stream is open; waiting for more keeps it open.

@@ -1,22 +1,27 @@
-// A replica as a process of its own: node replica-program.ts <endpoint of dynoxide> <table>. Sends its URL; sends its
-// memory when asked.
+// A replica as a process of its own: node replica-program.ts <streams> [<endpoint of dynoxide> <table>], with a table in
+// memory if none is named. Sends its URL; sends its memory when asked.
 
 import { silentLog } from '../../lib/base/log.js';
 import { startLocalEngine } from '../../lib/local/engine.js';
 import { system } from '../../lib/process/system.js';
 import { createDynamoDbClient } from '../../lib/store/dynamodb/create-client.js';
 import { DynamoDbTable } from '../../lib/store/dynamodb/dynamodb-table.js';
+import { MemoryTable } from '../../lib/store/memory/memory-table.js';
 import { TokenKeys } from '../../lib/tokens/token-keys.js';
 import { answerMemory } from './served-process.js';
 import { servedApp } from './served-app.js';
 
-const [endpoint = '', tableName = ''] = process.argv.slice(2);
+const [streamsMax = '', endpoint, tableName = ''] = process.argv.slice(2);
 const { url } = await startLocalEngine({
   app: servedApp(),
-  table: new DynamoDbTable({ client: createDynamoDbClient({ endpoint }), tableName, ...system }),
+  table:
+    endpoint === undefined
+      ? new MemoryTable()
+      : new DynamoDbTable({ client: createDynamoDbClient({ endpoint }), tableName, ...system }),
   tokens: new TokenKeys([{ keyId: 'bench', secret: new Uint8Array(32) }]),
   log: silentLog,
   port: 0,
+  streamsMax: Number(streamsMax),
 });
 answerMemory();
 process.send?.({ url });
