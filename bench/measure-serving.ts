@@ -17,7 +17,7 @@ const tickCount = 60;
 const tickMs = 200;
 const idleSubscribers = 1_000;
 /** More than there are subscribers: the default serves a function of 100 invocations at a time. */
-const streamsMax = 1_200;
+const streamsMax = 2_000;
 /** Time until idle streams have grown as quiet as they become. */
 const quietMs = 10_000;
 

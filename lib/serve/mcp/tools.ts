@@ -99,7 +99,7 @@ function runTools({ serve }: McpEndpoint): readonly JsonObject[] {
   const tools: readonly JsonObject[] = [
     runTool('run_status', {
       description:
-        'Returns the state of a run, and its result if it has ended. Without a runId: the newest runs, for when a handle was lost.',
+        'Returns the state of a run, and its result if it has ended. Without a runId: the newest runs, for when a handle was lost or a call was cut off; look here before you call again.',
       properties: { runId },
       required: [],
       hints: { readOnly: true, idempotent: true },
