@@ -2,14 +2,14 @@ import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { figure, type Figure, medianFigure } from './figure.js';
-import { getTask, send, subscribe, type StreamEvent } from './serving/caller.js';
+import { callTool, getMcpTask, getTask, send, subscribe, type StreamEvent } from './serving/caller.js';
 import { countServed } from './serving/count-served.js';
 import { type ServedProcess, startServed } from './serving/served-process.js';
 import { percentile } from './statistics.js';
 import { type Database, openDatabase } from './stores.js';
 
 const replicas = 3;
-const rounds = 7;
+const roundCount = 7;
 const sendsOfRound = 60;
 const readsOfRound = 60;
 const tickCount = 60;
@@ -21,7 +21,7 @@ const streamsMax = 2_000;
 /** Time until idle streams have grown as quiet as they become. */
 const quietMs = 10_000;
 
-/** Measures the doors of served workflows: `npm run bench -- --only serving`. Takes three minutes. */
+/** Measures the doors of served workflows: `npm run bench -- --only serving`. Takes two minutes. */
 export async function servingFigures(progress: (text: string) => void): Promise<readonly Figure[]> {
   const database = await openDatabase();
   try {
@@ -31,15 +31,18 @@ export async function servingFigures(progress: (text: string) => void): Promise<
     const served = await startAll(database, tableName);
     const inMemory = await startServed('replica-program.ts', [String(streamsMax)]);
     const sdk = await startServed('sdk-program.ts');
+    const mcpSdk = await startServed('mcp-sdk-program.ts');
     try {
       progress('messages and reads, beside the official SDK');
       const timed = await requestFigures(served, inMemory, sdk);
+      progress('calls of MCP tools, beside the official SDK');
+      const overMcp = await mcpFigures(served, inMemory, mcpSdk);
       progress('from commits to events');
       const lagMs = await subscribeLag(served);
       progress(`${idleSubscribers} idle subscribers`);
-      return [...counted, ...timed, ...lagFigures(lagMs), ...(await subscriberFigures(served))];
+      return [...counted, ...timed, ...overMcp, ...lagFigures(lagMs), ...(await subscriberFigures(served))];
     } finally {
-      await Promise.all([...served, inMemory, sdk].map((each) => each.stop()));
+      await Promise.all([...served, inMemory, sdk, mcpSdk].map((each) => each.stop()));
     }
   } finally {
     await database.close();
@@ -54,51 +57,100 @@ function startAll({ endpoint }: Database, tableName: string): Promise<ServedProc
   );
 }
 
-/** Rounds by turns, so that a slower time of the machine slows both. */
+/** Sends one message, and returns the id of its task. */
+type Send = (url: string) => Promise<string | undefined>;
+
+interface Rounds {
+  readonly ours: readonly (readonly number[])[];
+  readonly ofMemory: readonly (readonly number[])[];
+  readonly ofSdk: readonly (readonly number[])[];
+  readonly reads: readonly (readonly number[])[];
+}
+
 async function requestFigures(
   served: readonly ServedProcess[],
   inMemory: ServedProcess,
   sdk: ServedProcess,
 ): Promise<readonly Figure[]> {
+  const message: Send = async (url) => (await send(url, 'waits')).id;
+  const rounds = await timedRounds({ served, inMemory, sdk }, message, getTask);
+  return [...sendFigures('served.send', rounds), ...readFigures('served.getTask', rounds)];
+}
+
+async function mcpFigures(
+  served: readonly ServedProcess[],
+  inMemory: ServedProcess,
+  sdk: ServedProcess,
+): Promise<readonly Figure[]> {
+  const rounds = await timedRounds({ served, inMemory, sdk }, (url) => callTool(url, 'waits'), getMcpTask);
+  return [
+    ...sendFigures('served.callTool', rounds),
+    ...readFigures('served.mcpTask', rounds),
+    medianFigure('served.mcpTask.toSdk', ratios(rounds.reads, rounds.ofSdk), 'times', { atMost: 3 }),
+  ];
+}
+
+/** Measures by turns, so that a slower time of the machine slows all. */
+async function timedRounds(
+  { served, inMemory, sdk }: Record<'inMemory' | 'sdk', ServedProcess> & { readonly served: readonly ServedProcess[] },
+  message: Send,
+  read: (url: string, id: string) => Promise<unknown>,
+): Promise<Rounds> {
   const ours: number[][] = [];
   const ofMemory: number[][] = [];
-  const theirs: number[][] = [];
+  const ofSdk: number[][] = [];
   const reads: number[][] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const [sent, ids] = await timedSends(served.map(({ url }) => url));
-    const [sentToMemory] = await timedSends([inMemory.url]);
-    const [sentToSdk] = await timedSends([sdk.url]);
-    const read = await timedReads(served, ids);
+  for (let round = 0; round <= roundCount; round++) {
+    const [sent, ids] = await timedSends(served, message);
+    const [sentToMemory] = await timedSends([inMemory], message);
+    const [sentToSdk] = await timedSends([sdk], message);
+    const tookMs = await timedReads(served, ids, read);
     // The first round warms up.
     if (round === 0) continue;
     ours.push(sent);
     ofMemory.push(sentToMemory);
-    theirs.push(sentToSdk);
-    reads.push(read);
+    ofSdk.push(sentToSdk);
+    reads.push(tookMs);
   }
-  const p50 = (of: readonly number[]): number => percentile(of, 0.5);
-  const toSdk = (of: readonly number[][]): number[] => of.map((sent, round) => p50(sent) / p50(theirs[round] ?? []));
+  return { ours, ofMemory, ofSdk, reads };
+}
+
+function sendFigures(name: string, { ours, ofMemory, ofSdk }: Rounds): readonly Figure[] {
   return [
-    medianFigure('served.send.p50', ours.map(p50), 'ms'),
-    figure('served.send.p99', percentile(ours.flat(), 0.99), 'ms'),
-    medianFigure('served.send.ofSdk.p50', theirs.map(p50), 'ms'),
-    medianFigure('served.send.toSdk', toSdk(ours), 'times', { atMost: 3 }),
-    medianFigure('served.send.inMemory.p50', ofMemory.map(p50), 'ms'),
-    medianFigure('served.send.inMemory.toSdk', toSdk(ofMemory), 'times', { atMost: 3 }),
-    medianFigure('served.getTask.p50', reads.map(p50), 'ms'),
-    figure('served.getTask.p99', percentile(reads.flat(), 0.99), 'ms'),
+    medianFigure(`${name}.p50`, ours.map(median), 'ms'),
+    figure(`${name}.p99`, percentile(ours.flat(), 0.99), 'ms'),
+    medianFigure(`${name}.ofSdk.p50`, ofSdk.map(median), 'ms'),
+    medianFigure(`${name}.toSdk`, ratios(ours, ofSdk), 'times', { atMost: 3 }),
+    medianFigure(`${name}.inMemory.p50`, ofMemory.map(median), 'ms'),
+    medianFigure(`${name}.inMemory.toSdk`, ratios(ofMemory, ofSdk), 'times', { atMost: 3 }),
   ];
 }
 
-/** Sends one message after the other, to each URL in turn. */
-async function timedSends(urls: readonly string[]): Promise<[tookMs: number[], ids: string[]]> {
+function readFigures(name: string, { reads }: Rounds): readonly Figure[] {
+  return [
+    medianFigure(`${name}.p50`, reads.map(median), 'ms'),
+    figure(`${name}.p99`, percentile(reads.flat(), 0.99), 'ms'),
+  ];
+}
+
+function median(of: readonly number[]): number {
+  return percentile(of, 0.5);
+}
+
+function ratios(of: readonly (readonly number[])[], to: readonly (readonly number[])[]): number[] {
+  return of.map((tookMs, round) => median(tookMs) / median(to[round] ?? []));
+}
+
+/** Sends one message after the other, to each replica in turn. */
+async function timedSends(to: readonly ServedProcess[], message: Send): Promise<[tookMs: number[], ids: string[]]> {
   const tookMs: number[] = [];
   const ids: string[] = [];
   for (let at = 0; at < sendsOfRound; at++) {
+    const { url = '' } = to[at % to.length] ?? {};
     const beganMs = performance.now();
-    const { id } = await send(urls[at % urls.length] ?? '', 'waits');
+    const id = await message(url);
     tookMs.push(performance.now() - beganMs);
-    ids.push(id);
+    if (id !== undefined) ids.push(id);
     // Turns run in the same processes: their time is not that of a message.
     await delay(20);
   }
@@ -106,12 +158,16 @@ async function timedSends(urls: readonly string[]): Promise<[tookMs: number[], i
 }
 
 /** Reads tasks from other replicas than the one that took the message. */
-async function timedReads(served: readonly ServedProcess[], ids: readonly string[]): Promise<number[]> {
+async function timedReads(
+  served: readonly ServedProcess[],
+  ids: readonly string[],
+  read: (url: string, id: string) => Promise<unknown>,
+): Promise<number[]> {
   const tookMs: number[] = [];
   for (let at = 0; at < readsOfRound; at++) {
     const { url = '' } = served[(at + 1) % served.length] ?? {};
     const beganMs = performance.now();
-    await getTask(url, ids[at % ids.length] ?? '');
+    await read(url, ids[at % ids.length] ?? '');
     tookMs.push(performance.now() - beganMs);
   }
   return tookMs;

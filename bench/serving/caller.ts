@@ -21,6 +21,7 @@ interface Reply {
 
 // A stream takes a connection of its own.
 const dispatcher = new Agent({ connections: 2_000, headersTimeout: 60_000, bodyTimeout: 60_000 });
+const mcpVersion = '2026-07-28';
 const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' };
 
 /** Starts a task of a skill, and returns it as it is at once. */
@@ -36,11 +37,44 @@ export async function getTask(url: string, id: string): Promise<Task> {
   return call<Task>(url, 'GetTask', { id });
 }
 
+/** Calls an MCP tool, and returns the id of the task if it answers with one. */
+export async function callTool(url: string, name: string): Promise<string | undefined> {
+  return (await callMcp<{ readonly taskId?: string }>(url, 'tools/call', name, { name, arguments: {} })).taskId;
+}
+
+export async function getMcpTask(url: string, taskId: string): Promise<void> {
+  await callMcp(url, 'tasks/get', taskId, { taskId });
+}
+
+async function callMcp<Result>(url: string, method: string, name: string, params: object): Promise<Result> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': mcpVersion,
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  };
+  const { body } = await request(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...{ 'mcp-protocol-version': mcpVersion, 'mcp-method': method, 'mcp-name': name },
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+    dispatcher,
+  });
+  const text = await body.text();
+  // The SDK may answer with a stream of one message.
+  return resultOf(method, JSON.parse(/^data:(.*)$/m.exec(text)?.[1] ?? text) as Reply) as Result;
+}
+
 async function call<Result>(url: string, method: string, params: object): Promise<Result> {
   const { body } = await post(url, method, params);
-  const { result, error } = (await body.json()) as Reply;
+  return resultOf(method, (await body.json()) as Reply) as Result;
+}
+
+function resultOf(method: string, { result, error }: Reply): object {
   if (error !== undefined) throw new Error(`${method}: ${error.message}`);
-  return result as Result;
+  return result ?? {};
 }
 
 function post(url: string, method: string, params: object, signal?: AbortSignal) {

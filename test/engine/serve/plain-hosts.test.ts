@@ -106,7 +106,7 @@ describe('a host that knows no tasks', () => {
     expect(await host.call('flow', { month: '2026-11' })).toBe(cutOff);
     await parts.app.pass({ minutes: 30 });
     const list = (await host.call('run_status')) as ToolResult;
-    const runs = list.structuredContent?.['runs'] as readonly (Handle & { readonly tool: string })[];
+    const runs = list.structuredContent?.['runs'] as unknown as readonly (Handle & { readonly tool: string })[];
     expect(runs).toMatchObject([{ tool: 'flow', status: 'completed' }]);
     const [found] = runs;
     expect(list.content[0]?.text).toBe(`${found?.runId}: flow, completed`);
