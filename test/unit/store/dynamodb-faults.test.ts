@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -336,6 +336,24 @@ describe('a client of DynamoDB', () => {
     const table = new DynamoDbTable({ client, tableName: 'none', random: systemRandom, delay: async () => undefined });
     await expect(table.write(commit('h#1', 'me'))).rejects.toMatchObject({ code: 'STORE_RESULT_UNKNOWN' });
     await expect(table.get({ pk: 'p', sk: 'h#1' })).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    client.destroy();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('gives each of 300 requests at once a connection: none waits for another', async () => {
+    const waiting: ServerResponse[] = [];
+    const server = createServer((_, response) => {
+      waiting.push(response);
+      if (waiting.length < 300) return;
+      for (const each of waiting) each.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const client = createDynamoDbClient({ endpoint, maxAttempts: 1 });
+    const table = new DynamoDbTable({ client, tableName: 'none', random: systemRandom, delay: async () => undefined });
+    const reads = Array.from({ length: 300 }, (_, at) => table.get({ pk: 'p', sk: `h#${at}` }));
+    expect(new Set(await Promise.all(reads))).toEqual(new Set([undefined]));
     client.destroy();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
