@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../../lib/base/json.js';
 import { aMessage, anAgent, type Answered, blocksOf, dataOf, serve } from './agent.js';
 
 const codeOf = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['code'];
+const messageIn = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['message'];
 const reasonOf = ({ body }: Answered): unknown => {
   const [info] = (body['error'] as { data: { reason: string; domain: string }[] }).data;
   return info;
@@ -42,6 +43,12 @@ describe('the envelope (A2A-S19)', () => {
   it('a body nested too deeply is refused', async () => {
     const answer = await anAgent().post(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`);
     expect(codeOf(answer)).toBe(-32600);
+  });
+
+  it('a body of more than 100,000 values is refused before a schema names what is wrong with each', async () => {
+    const listOf = (length: number) => JSON.stringify({ a: Array.from({ length }, () => 0) });
+    expect(messageIn(await anAgent().post(listOf(100_001)))).toBe('JSON has more than 100000 values');
+    expect(messageIn(await anAgent().post(listOf(99_999)))).toBe('jsonrpc must be "2.0"');
   });
 
   it('a body over the limit is refused before it is read', async () => {
