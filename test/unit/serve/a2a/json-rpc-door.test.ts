@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
+import { MemoryPushConfigs } from '../../../support/memory-push-configs.js';
+import { ScriptedTasks } from '../../../support/scripted-tasks.js';
 import { aMessage, anAgent, type Answered, blocksOf, dataOf, serve } from './agent.js';
 
 const codeOf = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['code'];
@@ -417,6 +419,20 @@ describe('reading tasks', () => {
     expect(resultOf(await agent.rpc('ListTasks', {}, {}, path))).toMatchObject({ tasks: [], totalSize: 0 });
     expect(resultOf(await agent.rpc('GetTask', { id }, {}, '/agents/triage/a2a'))['id']).toBe(id);
   });
+
+  it.each(['Create', 'Get', 'Delete', 'List'])(
+    'the endpoint of a skill has no push configs of the tasks of another (%s)',
+    async (verb) => {
+      const tasks = new ScriptedTasks();
+      const pushConfigs = new MemoryPushConfigs(tasks.of('alice'));
+      const agent = anAgent(undefined, { pushes: true, admit: () => ({ tasks: tasks.of('alice'), pushConfigs }) });
+      const params = { taskId: await started(agent), id: 'p', url: 'https://receiver.example' };
+      await agent.rpc('CreateTaskPushNotificationConfig', params);
+      const method = `${verb}TaskPushNotificationConfig${verb === 'List' ? 's' : ''}`;
+      expect(codeOf(await agent.rpc(method, params, {}, '/agents/monthlyReport/a2a'))).toBe(-32001);
+      expect(codeOf(await agent.rpc(method, params, {}, '/agents/triage/a2a'))).toBeUndefined();
+    },
+  );
 
   it('a task that is too large for a reply leaves out the content of its oldest artifacts (A2A-S25)', async () => {
     const agent = anAgent();
