@@ -33,6 +33,17 @@ export interface ListRequest {
   readonly statusAfterMs?: EpochMs;
   readonly pageSize: number;
   readonly pageToken?: string;
+  /** What is shown of each task beside its status. Default: everything. */
+  readonly contents?: PageContents;
+}
+
+/** What a page of tasks holds of them: no more than is shown, or a page of large ones would fill the memory. */
+export interface PageContents {
+  /** Messages of each task. */
+  readonly historyLength: number;
+  readonly artifacts: boolean;
+  /** Room for messages and artifacts of the whole page, as JSON. It may have up to twice as much. */
+  readonly maxBytes: number;
 }
 
 export interface TaskPage {

@@ -14,6 +14,9 @@ import { complete } from './tool-result.js';
 /** How long an answer may take until its question shows no more. */
 const takenInMs = 2_000;
 
+/** A run in the list is its state. */
+const noContents = { historyLength: 0, artifacts: false, maxBytes: 0 };
+
 type RunTool = (args: JsonObject, call: Call, visit: Visit) => Promise<ServedTask | JsonObject>;
 
 const tools: Readonly<Record<string, RunTool>> = {
@@ -26,7 +29,7 @@ const tools: Readonly<Record<string, RunTool>> = {
   },
   run_status: async ({ runId }, call, { tasks }) => {
     if (runId !== undefined) return tasks.read(runIdIn(runId));
-    const { tasks: runs } = await tasks.list({ pageSize: listedRunsMax });
+    const { tasks: runs } = await tasks.list({ pageSize: listedRunsMax, contents: noContents });
     const text = runs.map((task) => `${task.taskId}: ${task.skill}, ${statusWord(task)}`).join('\n');
     return complete(
       {

@@ -1,4 +1,5 @@
 import { utf8Bytes } from '../../base/json.js';
+import type { PageContents } from '../tasks.js';
 import type { Artifact, ServedTask, TaskMessage } from './served-task.js';
 
 /** What is shown of a task beside its status. */
@@ -27,6 +28,39 @@ export function fitted({ history, artifacts }: ServedTask, historyLength: number
     return left < 0;
   });
   return { history: newest.slice(tooMuchAt + 1), artifacts: shown };
+}
+
+/** The tasks of a page, which keeps to its room as it grows. */
+export class FittedPage {
+  readonly #contents: PageContents | undefined;
+  #tasks: readonly ServedTask[] = [];
+  /** Number of tasks that the room is divided by: doubles when there are so many. */
+  #shares = 1;
+
+  constructor(contents: PageContents | undefined) {
+    this.#contents = contents;
+  }
+
+  get tasks(): readonly ServedTask[] {
+    return this.#tasks;
+  }
+
+  add(task: ServedTask): void {
+    const all = [...this.#tasks, task];
+    if (all.length < this.#shares * 2) {
+      this.#tasks = [...this.#tasks, this.#cut(task)];
+    } else {
+      this.#shares *= 2;
+      this.#tasks = all.map((one) => this.#cut(one));
+    }
+  }
+
+  #cut(task: ServedTask): ServedTask {
+    if (this.#contents === undefined) return task;
+    const { historyLength, artifacts, maxBytes } = this.#contents;
+    const asked = artifacts ? task : { ...task, artifacts: [] };
+    return { ...asked, ...fitted(asked, historyLength, maxBytes / this.#shares) };
+  }
 }
 
 function bytesOf(value: object): number {
