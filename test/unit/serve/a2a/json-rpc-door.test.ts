@@ -28,6 +28,12 @@ describe('the envelope (A2A-S19)', () => {
     ['no method', '{"jsonrpc":"2.0","id":7}', -32600, 7],
     ['another protocol', '{"jsonrpc":"1.0","id":7,"method":"GetTask"}', -32600, 7],
     ['a fractional id', '{"jsonrpc":"2.0","id":1.5,"method":"GetTask"}', -32600, null],
+    [
+      'an id that each event of a stream would repeat at length',
+      `{"jsonrpc":"2.0","id":"${'q'.repeat(1_025)}","method":"GetTask"}`,
+      -32600,
+      null,
+    ],
     ['params as a list', '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":[]}', -32602, 7],
     [
       'params as a list where none are needed',
