@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { NewPushConfig } from './push-configs.js';
+import type { PageContents } from './task/fitted.js';
 import type { ServedTask, TaskEvent, TaskMessage, TaskState } from './task/served-task.js';
 
 /** A message of a caller: it starts a task, answers the question of one, or is one more message to it. */
@@ -35,15 +36,6 @@ export interface ListRequest {
   readonly pageToken?: string;
   /** What is shown of each task beside its status. Default: everything. */
   readonly contents?: PageContents;
-}
-
-/** What a page of tasks holds of them: no more than is shown, or a page of large ones would fill the memory. */
-export interface PageContents {
-  /** Messages of each task. */
-  readonly historyLength: number;
-  readonly artifacts: boolean;
-  /** Room for messages and artifacts of the whole page, as JSON. It may have up to twice as much. */
-  readonly maxBytes: number;
 }
 
 export interface TaskPage {

@@ -1,5 +1,4 @@
 import { utf8Bytes } from '../../base/json.js';
-import type { PageContents } from '../tasks.js';
 import type { Artifact, ServedTask, TaskMessage } from './served-task.js';
 
 /** What is shown of a task beside its status. */
@@ -28,6 +27,15 @@ export function fitted({ history, artifacts }: ServedTask, historyLength: number
     return left < 0;
   });
   return { history: newest.slice(tooMuchAt + 1), artifacts: shown };
+}
+
+/** What a page of tasks holds of them: no more than is shown, or a page of large ones would fill the memory. */
+export interface PageContents {
+  /** Messages of each task. */
+  readonly historyLength: number;
+  readonly artifacts: boolean;
+  /** Room for messages and artifacts of the whole page, as JSON. It may have up to twice as much. */
+  readonly maxBytes: number;
 }
 
 /** The tasks of a page, which keeps to its room as it grows. */
