@@ -102,7 +102,7 @@ async function requirePlace(deps: Deps, taskId: string, configId: string): Promi
   const store = await deps.store.pushConfigs();
   const known = (await store.readAll(taskId)).filter(isOfTask);
   if (known.length <= configsMax) return;
-  // Those of one instant stay in the order of their ids, in which they were read.
+  // Configs of one instant keep the order of their ids, in which they were read.
   const staying = known.toSorted((a, b) => a.createdAtMs - b.createdAtMs).slice(0, configsMax);
   if (staying.some((other) => other.configId === configId)) return;
   await store.remove(taskId, configId, deps.clock.nowMs());

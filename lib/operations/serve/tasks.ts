@@ -16,7 +16,7 @@ import { changesOf, requireOpen, untilTakenIn, waitForTask } from './watch-task.
 
 /** Metadata of a task are in each of its answers, and in lists. */
 const taskMetadataMaxBytes = 32 * 1024;
-/** As much as a further message may have in all. */
+/** Limit of a further message with all that it has, too. */
 const messageMetadataMaxBytes = 256 * 1024;
 
 /** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
