@@ -6,6 +6,7 @@ const jsonMaxDepth = 64;
 const jsonMaxKeys = 10_000;
 /** Keys, objects and arrays together: they determine the cost of parsing. Replies have no separate limit for keys. */
 const jsonMaxParts = 200_000;
+const jsonMaxValues = 100_000;
 
 export interface JsonLimits {
   /** Nesting of arrays and objects; `[]` has depth 1. */
@@ -14,6 +15,8 @@ export interface JsonLimits {
   readonly maxKeys?: number;
   /** Keys, objects and arrays together. Default: no limit. */
   readonly maxParts?: number;
+  /** Values that follow another one in their array or object; a few more may be first in theirs. Default: no limit. */
+  readonly maxValues?: number;
 }
 
 /** Thrown for text that may be JSON but exceeds a limit. */
@@ -21,6 +24,8 @@ export class JsonBeyondLimits extends EngineError {}
 
 const replyLimits: JsonLimits = { maxDepth: jsonMaxDepth, maxParts: jsonMaxParts };
 const defaultLimits: JsonLimits = { ...replyLimits, maxKeys: jsonMaxKeys };
+/** Limits for JSON of callers. A schema says of each value what is wrong with it, and that takes a hundred times its bytes. */
+export const callerLimits: JsonLimits = { ...defaultLimits, maxValues: jsonMaxValues };
 
 /**
  * Parses JSON from outside. Depth and keys are counted on the text, before anything is built from it; the caller limits
@@ -145,10 +150,12 @@ const longestSafeDigits = 200;
  * Checks the limits in one pass. Returns true if a number may overflow: its exponent has three digits, or it has very
  * many digits.
  */
-function checkLimits(text: string, { maxDepth, maxKeys = Infinity, maxParts = Infinity }: JsonLimits): boolean {
+function checkLimits(text: string, limits: JsonLimits): boolean {
+  const { maxDepth, maxKeys = Infinity, maxParts = Infinity, maxValues = Infinity } = limits;
   let depth = 0;
   let keys = 0;
   let parts = 0;
+  let commas = 0;
   /** Digits in a row. */
   let digits = 0;
   let mayOverflow = false;
@@ -176,6 +183,10 @@ function checkLimits(text: string, { maxDepth, maxKeys = Infinity, maxParts = In
       case 0x3a: // :
         if (++keys > maxKeys) throw new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxKeys} keys`);
         if (++parts > maxParts) throw tooManyParts(maxParts);
+        break;
+      case 0x2c: // ,
+        if (++commas >= maxValues)
+          throw new JsonBeyondLimits('INPUT_INVALID', `JSON has more than ${maxValues} values`);
         break;
       case 0x65: // e
       case 0x45: // E

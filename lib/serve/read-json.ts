@@ -1,9 +1,9 @@
 import { decodeUtf8, utf8MediaType } from '../base/body-text.js';
-import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
+import { callerLimits, JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
 import type { JsonValue } from '../base/json.js';
 import { checkLength, readBytes } from '../http/read-body.js';
 
-/** What is wrong with a body: its type, its syntax, or its depth and number of keys. */
+/** What is wrong with a body: its type, its syntax, or its depth and number of keys or values. */
 export type BodyFault = 'media_type' | 'syntax' | 'limits';
 
 export interface JsonBodyRule {
@@ -31,7 +31,7 @@ export async function readJson(
   if (bytes.length === 0) return undefined;
   if (!isKnown) throw wrongType();
   try {
-    return parseBoundedJson(decodeUtf8(bytes));
+    return parseBoundedJson(decodeUtf8(bytes), callerLimits);
   } catch (error) {
     throw refusal(error instanceof JsonBeyondLimits ? 'limits' : 'syntax', (error as Error).message);
   }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.js';
 import type { EpochMs } from '../base/time.js';
 import type { NewPushConfig } from './push-configs.js';
+import type { PageContents } from './task/fitted.js';
 import type { ServedTask, TaskEvent, TaskMessage, TaskState } from './task/served-task.js';
 
 /** A message of a caller: it starts a task, answers the question of one, or is one more message to it. */
@@ -33,6 +34,8 @@ export interface ListRequest {
   readonly statusAfterMs?: EpochMs;
   readonly pageSize: number;
   readonly pageToken?: string;
+  /** What is shown of each task beside its status. Default: everything. */
+  readonly contents?: PageContents;
 }
 
 export interface TaskPage {

@@ -34,7 +34,8 @@ export interface FollowUp {
  * Takes a message to a task: the answer of the question that it names, or of the oldest open one, otherwise a message that
  * its workflow reads. A repeat of its id is told what the first one was told. Returns the question that it has answered.
  * @throws EngineError `TASK_NOT_FOUND`, `TASK_ENDED`; `QUESTION_CLOSED` if another answer came first; `INPUT_INVALID` for
- * an answer that does not fit; `KEY_REUSED`, `PAYLOAD_TOO_LARGE`; `STORE_UNAVAILABLE` while the task is about to end
+ * an answer that does not fit; `KEY_REUSED`; `PAYLOAD_TOO_LARGE` for a large message, or for one more than a task takes;
+ * `STORE_UNAVAILABLE` while the task is about to end
  */
 export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | undefined> {
   const { taskId, message, ifGenerationMatch, answers } = request;
@@ -48,6 +49,10 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
   }
   // What an earlier run of the task has taken must not answer the question of a later one.
   if (task.head.runId !== taskId && (await isKnown(deps, taskId, record))) return undefined;
+  if (messageBytes(task) > messagesMaxBytes) {
+    if (await isKnown(deps, taskId, record)) return undefined;
+    throw new EngineError('PAYLOAD_TOO_LARGE', `the task has had more than ${messagesMaxBytes} bytes of messages`);
+  }
   const question = answers === undefined ? task.fold.openQuestions[0] : task.fold.questionWithKey(answers);
   if (ifGenerationMatch !== undefined && ifGenerationMatch !== task.fold.generation) {
     if (await isKnown(deps, taskId, record)) return undefined;
@@ -62,6 +67,16 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
   const taken = { ...record, payload: heard };
   if (question === undefined) return sendMessage(deps, { ...taken, runId: taskId });
   return answer(deps, { task, request: { ...request, heard } }, { record: taken, waitId: question });
+}
+
+/** Messages of a task in all: whoever reads the task reads them, and so does each cold turn of it. */
+const messagesMaxBytes = 32 * 1024 * 1024;
+
+function messageBytes({ fold }: ReadTask): number {
+  return fold.task.history.reduce(
+    (bytes, { role, parts }) => bytes + (role === 'user' ? jsonBytes(parts as unknown as JsonValue) : 0),
+    0,
+  );
 }
 
 /** Returns the message as the workflow hears it; undefined if the app refuses it now but the task has it already. */

@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
+import { FittedPage } from '../../serve/task/fitted.js';
 import type { ListRequest, TaskPage } from '../../serve/tasks.js';
 import { contextDigest, type TaskRow } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
@@ -23,18 +24,18 @@ export async function listTasks(deps: Deps, request: ListRequest): Promise<TaskP
   const filter = filterOf(deps, request);
   const place = request.pageToken === undefined ? undefined : parseToken(request.pageToken, filter);
   const totalSize = place?.totalSize ?? (await count(deps, request));
-  const tasks: ServedTask[] = [];
+  const page = new FittedPage(request.contents);
   let left = { rows: rowsMax, reads: request.pageSize + readsMoreMax };
   for await (const row of rowsOf(deps, request, place?.sort)) {
     const isSought = fits(request, row);
     const task = isSought ? await shown(deps, request, row) : undefined;
-    if (task !== undefined) tasks.push(task);
+    if (task !== undefined) page.add(task);
     left = { rows: left.rows - 1, reads: left.reads - Number(isSought) };
-    if (tasks.length < request.pageSize && left.rows > 0 && left.reads > 0) continue;
+    if (page.tasks.length < request.pageSize && left.rows > 0 && left.reads > 0) continue;
     const nextPageToken = formatToken({ filter, sort: row.sort, totalSize });
-    return { tasks: newestFirst(tasks), nextPageToken, totalSize };
+    return { tasks: newestFirst(page.tasks), nextPageToken, totalSize };
   }
-  return { tasks: newestFirst(tasks), totalSize: Math.max(totalSize, tasks.length) };
+  return { tasks: newestFirst(page.tasks), totalSize: Math.max(totalSize, page.tasks.length) };
 }
 
 function newestFirst(tasks: readonly ServedTask[]): readonly ServedTask[] {

@@ -81,17 +81,35 @@ export async function putConfig(
   const isRepeat = before?.wire === wire && sameJson(before.receiver, record.receiver);
   if (isInline && isRepeat) return shown(before);
   await store.put({ ...record, dueAtMs: atMs }, isInline && before === undefined);
+  if (before === undefined) await requirePlace(deps, taskId, configId);
   await pushAt(deps, { kind: 'push', runId: taskId, configId }, atMs);
   return shown(record);
 }
 
 /** @throws EngineError `INPUT_INVALID` if a task has as many configs, or has had as many ids of them, as it may */
 async function requireRoom(deps: Deps, taskId: string, known: number): Promise<void> {
-  if (known >= configsMax) throw invalid(`a task has at most ${configsMax} of them`);
+  if (known >= configsMax) throw tooMany();
   // An id stays, so that nothing late brings its config back, and each turn of the task reads past it.
   if ((await (await deps.store.pushConfigs()).countIds(taskId)) >= idsMax)
     throw invalid(`a task takes at most ${idsMax} ids of them, removed ones among these`);
 }
+
+/**
+ * Removes a config that was put with others at once, more than there was room for: the oldest ones stay.
+ * @throws EngineError `INPUT_INVALID` then
+ */
+async function requirePlace(deps: Deps, taskId: string, configId: string): Promise<void> {
+  const store = await deps.store.pushConfigs();
+  const known = (await store.readAll(taskId)).filter(isOfTask);
+  if (known.length <= configsMax) return;
+  // Configs of one instant keep the order of their ids, in which they were read.
+  const staying = known.toSorted((a, b) => a.createdAtMs - b.createdAtMs).slice(0, configsMax);
+  if (staying.some((other) => other.configId === configId)) return;
+  await store.remove(taskId, configId, deps.clock.nowMs());
+  throw tooMany();
+}
+
+const tooMany = (): EngineError => invalid(`a task has at most ${configsMax} of them`);
 
 /** A config of a task: the callback of a run is none. */
 type TaskConfig = PushConfigRecord & { readonly wire: NewPushConfig['wire'] };

@@ -1,7 +1,8 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { WaitId } from '../../base/ids.js';
-import type { JsonValue } from '../../base/json.js';
+import type { JsonObject, JsonValue } from '../../base/json.js';
+import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { lazy } from '../../base/lazy.js';
 import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
@@ -12,6 +13,11 @@ import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
 import type { Started } from './start-task.js';
 import { changesOf, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
+
+/** Metadata of a task are in each of its answers, and in lists. */
+const taskMetadataMaxBytes = 32 * 1024;
+/** Limit of a further message with all that it has, too. */
+const messageMetadataMaxBytes = 256 * 1024;
 
 /** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
 export const loadSendParts = lazy(() => import('./send-parts.js'));
@@ -76,6 +82,8 @@ async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Prom
   const config = Object.hasOwn(serve.skills ?? {}, workflow) ? serve.skills?.[workflow] : undefined;
   if (config === undefined && workflow !== onMessage)
     throw new EngineError('SKILL_NOT_FOUND', `no skill is named "${workflow}"; skills: ${names(serve)}`);
+  checkMetadata('request', metadata, taskMetadataMaxBytes);
+  checkMetadata('message', message.metadata, messageMetadataMaxBytes);
   const contextId = request.contextId ?? deps.random.hex(16);
   const context = config?.context ?? (workflow === onMessage ? 'queue' : 'parallel');
   const ownConcurrency = deps.app.workflows.get(workflow)?.flowControl?.concurrency;
@@ -94,6 +102,11 @@ async function start(deps: Deps, serve: ServeConfig, request: SendRequest): Prom
     },
     ...defined({ input: input, metadata, key, traceparent }),
   });
+}
+
+/** @throws EngineError `PAYLOAD_TOO_LARGE` */
+function checkMetadata(of: string, metadata: JsonObject | undefined, maxBytes: number): void {
+  if (metadata !== undefined) checkJsonBytes(`the metadata of the ${of} are`, jsonBytes(metadata), maxBytes);
 }
 
 function names({ skills = {} }: ServeConfig): string {

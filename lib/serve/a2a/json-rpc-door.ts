@@ -7,6 +7,7 @@ import { A2aError, a2aProblem, type Asked, errorHeaders, rpcError, rpcHttpStatus
 import { perform } from './perform.js';
 import { versionOf } from './read-call.js';
 import { readJson } from './read-json.js';
+import { isRpcId, rpcIdMaxChars } from '../rpc-id.js';
 import { sseEvent, sseHeaders } from '../sse.js';
 import type { Wire } from './wire.js';
 import { wire10 } from './wire-1.0.js';
@@ -72,8 +73,11 @@ function methodIn(body: JsonValue | undefined, known: Known): string {
   if (Array.isArray(body)) throw new A2aError('INVALID_REQUEST', 'A2A has no batches; send one request at a time');
   if (!isJsonObject(body)) throw new A2aError('INVALID_REQUEST', 'the body must be a JSON-RPC request');
   const { jsonrpc, id = null, method } = body;
-  if (typeof id !== 'string' && id !== null && !(typeof id === 'number' && Number.isInteger(id)))
-    throw new A2aError('INVALID_REQUEST', 'id must be a string, a whole number or null');
+  if (id !== null && !isRpcId(id))
+    throw new A2aError(
+      'INVALID_REQUEST',
+      `id must be a string of at most ${rpcIdMaxChars} characters, a whole number or null`,
+    );
   known.id = id;
   if (jsonrpc !== '2.0') throw new A2aError('INVALID_REQUEST', 'jsonrpc must be "2.0"');
   if (typeof method !== 'string' || method === '') throw new A2aError('INVALID_REQUEST', 'method must be a string');

@@ -7,6 +7,8 @@ export const requestMaxBytes = 4 * 1024 * KiB;
 /** Longest id of a task, context, message or push config. */
 export const idMaxBytes = 255;
 export const partsMax = 1_000;
+/** Schemes of a push config, of which the first one counts. */
+export const schemesMax = 16;
 /** Messages of its history that a task shows if the client does not say how many. */
 export const historyLengthDefault = 100;
 export const pageSizeDefault = 50;

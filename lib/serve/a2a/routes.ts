@@ -17,7 +17,7 @@ import { a2aProblem, errorHeaders, httpErrorBody } from './errors.js';
 import { answerRpc } from './json-rpc-door.js';
 import { blockMaxMs, keepAliveMs, streamMaxMs } from './limits.js';
 import { versionOf } from './read-call.js';
-import { tasksOfSkill } from './tasks-of-skill.js';
+import { pushConfigsOfSkill, tasksOfSkill } from './tasks-of-skill.js';
 
 export interface A2aOptions {
   readonly serve: ServeConfig;
@@ -106,10 +106,16 @@ function endpointOf(context: Context, options: A2aOptions): Endpoint {
   const { serve, clock, log } = options;
   const skill = context.req.param('skill');
   const admit = async (): Promise<Admitted> => {
-    const { tasks, ...more } = await options.admit(context.req.raw, context.env as unknown);
+    const admitted = await options.admit(context.req.raw, context.env as unknown);
     // Judged now: strangers must not tell a skill that the card does not show from one that is not there.
     skillIn(context, serve);
-    return { ...more, tasks: skill === undefined ? tasks : tasksOfSkill(tasks, skill) };
+    if (skill === undefined) return admitted;
+    const { tasks, pushConfigs } = admitted;
+    return {
+      ...admitted,
+      tasks: tasksOfSkill(tasks, skill),
+      pushConfigs: pushConfigs && pushConfigsOfSkill(pushConfigs, tasks, skill),
+    };
   };
   const hasMore = hasExtendedCard(serve, skill);
   return {

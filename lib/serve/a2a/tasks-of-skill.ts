@@ -1,14 +1,11 @@
 import { EngineError } from '../../base/errors.js';
+import type { PushConfigs } from '../push-configs.js';
 import type { ServedTask } from '../task/served-task.js';
 import type { Tasks } from '../tasks.js';
 
 /** Returns the tasks of a caller as the agent of one skill shows them: a task of another skill is not found. */
 export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
-  const own = async (taskId: string): Promise<ServedTask> => {
-    const task = await tasks.read(taskId);
-    if (task.skill !== skill) throw new EngineError('TASK_NOT_FOUND', 'there is no such task');
-    return task;
-  };
+  const own = async (taskId: string): Promise<ServedTask> => ownOf(tasks, skill, taskId);
   return {
     async send(request, until) {
       if (request.skill !== undefined && request.skill !== skill)
@@ -29,4 +26,33 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
       yield* tasks.follow(taskId, options);
     },
   };
+}
+
+/** Returns the push configs likewise. */
+export function pushConfigsOfSkill(configs: PushConfigs, tasks: Tasks, skill: string): PushConfigs {
+  const own = async (taskId: string): Promise<unknown> => ownOf(tasks, skill, taskId);
+  return {
+    async set(taskId, config) {
+      await own(taskId);
+      return configs.set(taskId, config);
+    },
+    async read(taskId, id) {
+      await own(taskId);
+      return configs.read(taskId, id);
+    },
+    async list(taskId, page) {
+      await own(taskId);
+      return configs.list(taskId, page);
+    },
+    async remove(taskId, id) {
+      await own(taskId);
+      return configs.remove(taskId, id);
+    },
+  };
+}
+
+async function ownOf(tasks: Tasks, skill: string, taskId: string): Promise<ServedTask> {
+  const task = await tasks.read(taskId);
+  if (task.skill !== skill) throw new EngineError('TASK_NOT_FOUND', 'no task has this id');
+  return task;
 }

@@ -10,7 +10,7 @@ import { fitted } from '../task/fitted.js';
 import type { NewPushConfig, PushConfig } from '../push-configs.js';
 import type { Call } from './call.js';
 import { A2aError } from './errors.js';
-import { pageSizeMax, partsMax, taskMaxBytes } from './limits.js';
+import { pageSizeMax, partsMax, schemesMax, taskMaxBytes } from './limits.js';
 import type { Answer, Operation, StreamEvent } from './operation.js';
 import * as params from './params.js';
 import { type CameMessage, sendOperation } from './send-request.js';
@@ -42,7 +42,9 @@ const pushConfig = z.object({
   id: params.maybeId,
   url: z.string(),
   token: params.maybeText,
-  authentication: z.nullish(z.object({ schemes: z.array(z.string()), credentials: params.maybeText })),
+  authentication: z.nullish(
+    z.object({ schemes: z.array(z.string()).check(z.maxLength(schemesMax)), credentials: params.maybeText }),
+  ),
 });
 
 const sendParams = z.object({

@@ -202,10 +202,12 @@ function listOperation(given: z.infer<typeof listParams>): ListOperation {
   const statusAfterMs = after === undefined ? undefined : Date.parse(after);
   if (statusAfterMs !== undefined && Number.isNaN(statusAfterMs))
     throw new EngineError('INPUT_INVALID', 'params is not valid: statusTimestampAfter: is not a timestamp');
+  const historyLength = params.historyLengthOf(given.historyLength, 0);
   return {
     kind: 'list',
     request: {
       pageSize: given.pageSize ?? pageSizeDefault,
+      contents: { historyLength, artifacts: given.includeArtifacts === true, maxBytes: pageMaxBytes },
       ...defined({
         contextId: params.given(given.contextId),
         state,
@@ -213,7 +215,7 @@ function listOperation(given: z.infer<typeof listParams>): ListOperation {
         pageToken: params.given(given.pageToken),
       }),
     },
-    historyLength: params.historyLengthOf(given.historyLength, 0),
+    historyLength,
     includeArtifacts: given.includeArtifacts === true,
   };
 }

@@ -1,5 +1,6 @@
 // Questions of workflows as the input requests of MCP, and their answers. Pure.
 
+import { callerLimits, parseBoundedJson } from '../../base/bounded-json.js';
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
@@ -86,8 +87,8 @@ export function answerParts({ schema }: OpenQuestion, given: JsonValue | undefin
 function jsonIn(content: JsonValue): JsonValue {
   const text = isJsonObject(content) ? content[jsonField] : undefined;
   try {
-    return JSON.parse(typeof text === 'string' ? text : '') as JsonValue;
+    return parseBoundedJson(typeof text === 'string' ? text : '', callerLimits);
   } catch {
-    throw new EngineError('INPUT_INVALID', `the field "${jsonField}" must be JSON`);
+    throw new EngineError('INPUT_INVALID', `the field "${jsonField}" must be JSON, within its limits`);
   }
 }

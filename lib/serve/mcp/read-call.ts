@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
+import { isRpcId, rpcIdMaxChars } from '../rpc-id.js';
 import { type Call, legacyVersions, type LegacyVersion, modern, type RpcId } from './call.js';
 import { badRequest, headerMismatch, invalidParams, invalidRequest, unsupportedVersion } from './errors.js';
 import { checkHeaders } from './headers.js';
@@ -18,9 +19,9 @@ export function messageIn(body: JsonValue | undefined, known: { id: RpcId | null
   if (!isJsonObject(body)) throw badRequest(invalidRequest, 'the body must be a JSON-RPC request');
   const { jsonrpc, id, method, params = {} } = body;
   const isResponse = method === undefined && (body['result'] !== undefined || body['error'] !== undefined);
-  if (id !== undefined && typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id)) && !isResponse)
-    throw badRequest(invalidRequest, 'id must be a string or a whole number');
-  const knownId = typeof id === 'string' || typeof id === 'number' ? id : undefined;
+  if (id !== undefined && !isRpcId(id) && !isResponse)
+    throw badRequest(invalidRequest, `id must be a string of at most ${rpcIdMaxChars} characters, or a whole number`);
+  const knownId = isRpcId(id) ? id : undefined;
   if (knownId !== undefined && !isResponse) known.id = knownId;
   if (jsonrpc !== '2.0') throw badRequest(invalidRequest, 'jsonrpc must be "2.0"');
   if (isResponse) return { id: knownId, method: undefined, params: {}, meta: {} };
@@ -28,6 +29,9 @@ export function messageIn(body: JsonValue | undefined, known: { id: RpcId | null
   if (!isJsonObject(params)) throw badRequest(invalidParams, 'params must be an object');
   const { _meta: given = {} } = params;
   if (!isJsonObject(given)) throw badRequest(invalidParams, '_meta must be an object');
+  const { progressToken } = given;
+  if (typeof progressToken === 'string' && progressToken.length > rpcIdMaxChars)
+    throw badRequest(invalidParams, `progressToken must be at most ${rpcIdMaxChars} characters`);
   return { id: knownId, method, params, meta: given };
 }
 

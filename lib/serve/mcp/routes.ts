@@ -187,22 +187,29 @@ function isModern(headers: Headers, { meta }: Message): boolean {
   return headers.has('mcp-method') || meta['io.modelcontextprotocol/protocolVersion'] !== undefined;
 }
 
-/** Answers a batch, which only 2025-03-26 has: each message by itself, one after the other. */
+/**
+ * Answers a batch, which only 2025-03-26 has: each message by itself, one after the other. All of them together wait as
+ * long as the tool that waits: a function that is ended would take the handles of what it has started along.
+ */
 async function batch(messages: readonly JsonValue[], { headers, signal }: Request, post: Post): Promise<Response> {
   if (legacyVersionOf(headers, undefined) !== '2025-03-26' || messages.length === 0 || messages.length > batchMax)
     throw badRequest(invalidRequest, 'send one request at a time');
   const responses: JsonObject[] = [];
+  const { endpoint } = post;
+  const untilMs = endpoint.clock.nowMs() + endpoint.waitMaxMs;
   for (const given of messages) {
     const known: { id: RpcId | null } = { id: null };
     try {
       const message = withoutProgress(messageIn(given, known));
       if (message.method === 'initialize') throw badRequest(invalidRequest, 'initialize is not part of a batch');
-      const answer = await answerTo(message, headers, { ...post, signal });
+      const leftMs = Math.max(0, untilMs - endpoint.clock.nowMs());
+      const inTime = { ...endpoint, promptMaxMs: Math.min(endpoint.promptMaxMs, leftMs), waitMaxMs: leftMs };
+      const answer = await answerTo(message, headers, { ...post, endpoint: inTime, signal });
       if (answer?.kind === 'result') responses.push({ jsonrpc: '2.0', id: known.id, result: answer.result });
     } catch (error) {
       // A credential that is refused, or a store that fails, concerns the whole batch.
       if (hasCode(error, 'STORE_UNAVAILABLE')) throw error;
-      responses.push({ jsonrpc: '2.0', id: known.id, error: rpcError(mcpError(error, post.endpoint.log)) });
+      responses.push({ jsonrpc: '2.0', id: known.id, error: rpcError(mcpError(error, endpoint.log)) });
     }
   }
   return responses.length === 0 ? new Response(null, { status: 202 }) : jsonResponse(200, responses);

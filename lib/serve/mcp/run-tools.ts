@@ -1,6 +1,8 @@
 import { defined } from '../../base/defined.js';
 import { EngineError, hasCode, isEngineError } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
+import { idempotencyKeyMaxBytes } from '../../base/limits.js';
+import { checkName } from '../../base/name.js';
 import type { Part, ServedTask } from '../task/served-task.js';
 import type { Call, Visit } from './call.js';
 import { refusalText } from './errors.js';
@@ -12,6 +14,9 @@ import { complete } from './tool-result.js';
 /** How long an answer may take until its question shows no more. */
 const takenInMs = 2_000;
 
+/** A run in the list is its state. */
+const noContents = { historyLength: 0, artifacts: false, maxBytes: 0 };
+
 type RunTool = (args: JsonObject, call: Call, visit: Visit) => Promise<ServedTask | JsonObject>;
 
 const tools: Readonly<Record<string, RunTool>> = {
@@ -20,11 +25,11 @@ const tools: Readonly<Record<string, RunTool>> = {
     if (typeof tool !== 'string' || !Object.hasOwn(skills, tool) || skills[tool]?.task === 'required')
       throw new EngineError('INPUT_INVALID', 'tool must name a tool that can be started');
     if (!isJsonObject(args)) throw new EngineError('INPUT_INVALID', 'arguments must be an object');
-    return startSkill({ skill: tool, args, ...defined({ key: textIn('key', key) }) }, call, visit);
+    return startSkill({ skill: tool, args, ...defined({ key: nameIn('key', key) }) }, call, visit);
   },
   run_status: async ({ runId }, call, { tasks }) => {
     if (runId !== undefined) return tasks.read(runIdIn(runId));
-    const { tasks: runs } = await tasks.list({ pageSize: listedRunsMax });
+    const { tasks: runs } = await tasks.list({ pageSize: listedRunsMax, contents: noContents });
     const text = runs.map((task) => `${task.taskId}: ${task.skill}, ${statusWord(task)}`).join('\n');
     return complete(
       {
@@ -39,11 +44,17 @@ const tools: Readonly<Record<string, RunTool>> = {
     tasks.waitFor(runIdIn(runId), endpoint.clock.nowMs() + endpoint.waitMaxMs, signal),
   signal_run: async ({ runId, question, ...said }, _, { tasks, endpoint, signal }) => {
     const taskId = runIdIn(runId);
-    const answers = textIn('question', question);
+    const answers = nameIn('question', question);
     const messageId = answers === undefined ? endpoint.newId() : `answer-${answers}`;
     const message = { messageId, role: 'user', parts: partsOf(said) } as const;
     const untilMs = endpoint.clock.nowMs() + takenInMs;
-    return tasks.send({ taskId, message, ...defined({ answers }) }, { untilMs, signal });
+    try {
+      return await tasks.send({ taskId, message, ...defined({ answers }) }, { untilMs, signal });
+    } catch (error) {
+      // The id of the message is that of the question: another answer came first.
+      if (!hasCode(error, 'KEY_REUSED')) throw error;
+      throw new EngineError('QUESTION_CLOSED', 'the question has been answered, or its time is over');
+    }
   },
   cancel_run: async ({ runId }, _, { tasks }) => {
     const taskId = runIdIn(runId);
@@ -69,7 +80,9 @@ export async function callRunTool(name: string, args: JsonObject, call: Call, vi
   } catch (error) {
     const text = hasCode(error, 'TASK_NOT_FOUND')
       ? 'There is no run with this id. Call run_status without an id for the newest runs.'
-      : refusalText(error);
+      : hasCode(error, 'KEY_REUSED')
+        ? `${error.message}.`
+        : refusalText(error);
     if (text === undefined || !isEngineError(error)) throw error;
     return complete({ content: [{ type: 'text', text }], isError: true }, call.version);
   }
@@ -83,6 +96,13 @@ function runIdIn(given: unknown): string {
 function textIn(name: string, given: unknown): string | undefined {
   if (given === undefined || (typeof given === 'string' && given !== '')) return given;
   throw new EngineError('INPUT_INVALID', `${name} must be a text that is not empty`);
+}
+
+/** Returns a name that is part of a key of the table. @throws EngineError `INPUT_INVALID` */
+function nameIn(name: string, given: unknown): string | undefined {
+  const text = textIn(name, given);
+  if (text !== undefined) checkName(text, name, { maxBytes: idempotencyKeyMaxBytes });
+  return text;
 }
 
 function partsOf({ action, content, text }: JsonObject): readonly Part[] {

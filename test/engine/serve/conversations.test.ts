@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import type { Deps } from '../../../lib/operations/deps.js';
+import { messageInboxId } from '../../../lib/operations/serve/read-task.js';
+import { wakeRun } from '../../../lib/operations/wake.js';
 import { saidIn, ServedApp } from './served-app.js';
 
 interface Round {
@@ -98,5 +101,28 @@ describe('a conversation with a served workflow', () => {
     const done = await tasks.read(taskId);
     expect(done.artifacts[0]?.parts).toEqual([{ data: [{ text: 'hello' }] }]);
     expect(done.generation - went.generation, 'the message, the result and the end').toBe(3);
+  });
+
+  it('takes messages of 32 MiB in all, whether anyone reads them; a repeat is known, and it can be cancelled', async () => {
+    const served = new ServedApp(async (ctx) => ctx.sleep({ days: 1 }));
+    const { app, tasks } = served;
+    const { deps } = app as unknown as { readonly deps: Deps };
+    const taskId = await served.start();
+    // Put as `send` does, which would read all those before it.
+    for (let at = 0; at < 33; at++) {
+      const message = { ...served.message('x'.repeat(1024 * 1024)), messageId: `large-${at}` };
+      const record = { runId: taskId, kind: 'message', payload: message, atMs: 0, dueAtMs: 0, position: at } as const;
+      await deps.store.inbox.put({ ...record, inboxId: messageInboxId(message.messageId) });
+    }
+    await wakeRun(deps, taskId);
+    await app.settleDown();
+    await expect(tasks.send({ taskId, message: served.message('more') })).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+    });
+    const repeat = { ...served.message('x'.repeat(1000)), messageId: 'large-3' };
+    expect((await tasks.send({ taskId, message: repeat })).taskId).toBe(taskId);
+    const cancelling = tasks.cancel(taskId);
+    await app.pass({ seconds: 3 });
+    expect((await cancelling).status.state).toBe('canceled');
   });
 });

@@ -108,6 +108,19 @@ describe('the list of tasks', () => {
     expect(third.nextPageToken).toBeUndefined();
   });
 
+  it('holds of its tasks what is shown of them, within the room of the page however many there are', async () => {
+    const { app, tasks, start } = served(async () => 'x'.repeat(10_000));
+    for (let at = 0; at < 9; at++) await start();
+    await app.settleDown();
+    const listed = async (historyLength: number, artifacts: boolean) =>
+      (await tasks().list({ ...all, contents: { historyLength, artifacts, maxBytes: 40_000 } })).tasks;
+    for (const task of await listed(0, false)) expect(task).toMatchObject({ history: [], artifacts: [] });
+    const whole = await listed(1, true);
+    expect(whole).toHaveLength(9);
+    expect(JSON.stringify(whole).length).toBeLessThan(80_000);
+    expect(whole[0]).toMatchObject({ history: [{}], artifacts: [{ parts: [{ text: 'left out: 10045 bytes' }] }] });
+  });
+
   it('looks at so many tasks for one page, also if few or none are sought', async () => {
     const { app, tasks, start } = served(ask);
     const sought = await start(ann, 'sought');

@@ -130,6 +130,22 @@ describe('a served workflow, over MCP with tasks', () => {
   });
 
   it.each([
+    ['nested too deeply', `{"rows":${'['.repeat(100)}${']'.repeat(100)}}`],
+    ['with a number that is too large', '{"rows":[1e999]}'],
+    ['of too many values', `{"rows":[${'0,'.repeat(100_000)}0]}`],
+  ])('leaves its question open at an answer in JSON that is %s', async (_, json) => {
+    const schema = { type: 'object', properties: { rows: { type: 'array', items: {} } } };
+    const { app, start, get, modern } = served(async (ctx) => ctx.ask({ to: 'caller', message: 'Rows?', schema }));
+    const taskId = await start();
+    await app.settleDown();
+    const [key = ''] = Object.keys((await get(taskId))['inputRequests'] as JsonObject);
+    const inputResponses = { [key]: { action: 'accept', content: { json } } };
+    const { body } = await during(app, modern('tasks/update', { taskId, inputResponses }, { capabilities: both }));
+    expect(body.error).toMatchObject({ code: -32602, message: 'the field "json" must be JSON, within its limits' });
+    expect((await get(taskId))['status']).toBe('input_required');
+  });
+
+  it.each([
     ['completed with an error when its workflow throws', () => new Error('password'), 'completed'],
     ['failed by a fault of the engine', () => new EngineError('INTERNAL', 'password'), 'failed'],
   ])('70: has %s, and nothing of what happened inside is told', async (_, error, status) => {
@@ -238,6 +254,59 @@ describe('a served workflow, for a host without tasks', () => {
     });
     expect(await use('start_run', { tool: 'nonsense' })).toMatchObject({ isError: true });
     expect(await use('signal_run', { runId: 'f'.repeat(32), text: 'x' })).toMatchObject({ isError: true });
+  });
+
+  it.each(['\ud800', 'a\nb', '\u0000', 'k'.repeat(256), '\u200b'])(
+    'is told that %j is neither the key of a start nor that of a question',
+    async (key) => {
+      const { app, modern } = served(async (ctx) => ctx.ask({ to: 'caller', message: 'Go on?' }));
+      const use = async (name: string, args: JsonObject) =>
+        (await modern('tools/call', { name, arguments: args }, plain)).body.result;
+      expect(await use('start_run', { tool: 'flow', key })).toMatchObject({ isError: true });
+      await use('start_run', { tool: 'flow', key: 'k' });
+      await app.settleDown();
+      const { runs } = (await use('run_status', {}))?.['structuredContent'] as { runs: readonly { runId: string }[] };
+      expect(runs).toHaveLength(1);
+      const answer = { runId: runs[0]?.runId ?? '', question: key, text: 'x' };
+      expect(await use('signal_run', answer)).toMatchObject({ isError: true });
+    },
+  );
+
+  it('is answered in time when a batch calls it fifty times, with handles of what has not ended', async () => {
+    const { app, raw } = served(async (ctx) => ctx.sleep({ hours: 1 }));
+    const { clock } = (app as unknown as { readonly deps: Deps }).deps;
+    const beganAtMs = clock.nowMs();
+    const params = { name: 'flow', arguments: {} };
+    const batch = Array.from({ length: 50 }, (__, id) => ({ jsonrpc: '2.0', id, method: 'tools/call', params }));
+    const { text } = await during(app, raw(JSON.stringify(batch), {}));
+    const responses = JSON.parse(text) as readonly { readonly result: JsonObject }[];
+    const ids = responses.map(({ result }) => (result['structuredContent'] as JsonObject)['runId']);
+    expect(new Set(ids).size).toBe(50);
+    expect(clock.nowMs() - beganAtMs).toBeLessThan(60_000);
+  });
+
+  it('is told that a question has been answered otherwise, and that a key is that of another start', async () => {
+    const { app, modern } = served(async (ctx) => {
+      await ctx.ask({ to: 'caller', message: 'Go on?' });
+      await ctx.sleep({ hours: 1 });
+    });
+    const use = async (name: string, args: JsonObject) =>
+      ((await during(app, modern('tools/call', { name, arguments: args }, plain), 3)).body.result ?? {}) as {
+        readonly isError: boolean;
+        readonly content: readonly { readonly text: string }[];
+        readonly structuredContent: { readonly runId: string; readonly questions: readonly { readonly key: string }[] };
+      };
+    const { runId } = (await use('start_run', { tool: 'flow', key: 'k' })).structuredContent;
+    const question = (await use('run_status', { runId })).structuredContent.questions[0]?.key ?? '';
+    expect((await use('signal_run', { runId, question, text: 'yes' })).isError).toBe(false);
+    expect((await use('signal_run', { runId, question, text: 'yes' })).isError).toBe(false);
+    const other = await use('signal_run', { runId, question, text: 'no' });
+    expect([other.isError, other.content[0]?.text]).toEqual([
+      true,
+      'the question has been answered, or its time is over.',
+    ]);
+    const reused = await use('start_run', { tool: 'flow', key: 'k', arguments: { other: 1 } });
+    expect([reused.isError, reused.content[0]?.text]).toEqual([true, expect.stringContaining('key was used before')]);
   });
 
   it('is told how large what is left out of its result is', async () => {

@@ -438,6 +438,20 @@ describe('a push config', () => {
     await expect(late).rejects.toThrow('200 ids');
   });
 
+  it('is one of 32 at most, also if more come at once', async () => {
+    const served = new Served(threeStates);
+    const taskId = await served.start();
+    const configs = served.configs();
+    const set = async (id: string) => configs.set(taskId, { id, url, wire: '1.0' }).then(() => id, String);
+    const told = await Promise.all(Array.from({ length: 60 }, (_, n) => set(`c${n}`)));
+    const kept = (await configs.list(taskId, { pageSize: 100 })).configs.map(({ id }) => id);
+    expect(kept).toHaveLength(32);
+    expect(told.filter((id) => /^c\d+$/.test(id)).sort()).toEqual([...kept].sort());
+    expect(told.filter((id) => id.includes('a task has at most 32 of them'))).toHaveLength(28);
+    await configs.remove(taskId, kept[0] ?? '');
+    expect(await set('next')).toBe('next');
+  });
+
   it('is read and listed without its secrets', async () => {
     const served = new Served(threeStates);
     const taskId = await served.start();

@@ -195,6 +195,22 @@ describe('a served workflow', () => {
     });
   });
 
+  it('takes metadata that fit into each answer and each list: 32 KiB of the task, 256 KiB of its message', async () => {
+    const { tasks } = served({});
+    const send = async (ofTask: number, ofMessage: number): Promise<unknown> => {
+      const of = (length: number) => ({ a: 'x'.repeat(length - '{"a":""}'.length) });
+      const sent = { message: { ...user(), metadata: of(ofMessage) }, ...start, metadata: of(ofTask) };
+      return tasks()
+        .send(sent)
+        .then(() => 'taken', String);
+    };
+    const [small, large] = [32 * 1024, 256 * 1024];
+    expect(await send(small, large)).toBe('taken');
+    expect(await send(small + 1, 100)).toContain('the metadata of the request are 32769 bytes');
+    expect(await send(100, large + 1)).toContain('the metadata of the message are 262145 bytes');
+    expect((await tasks().list({ pageSize: 10 })).totalSize).toBe(1);
+  });
+
   it('is seen by its caller only', async () => {
     const { tasks } = served({});
     const { taskId } = await tasks().send({ message: user(), ...start });

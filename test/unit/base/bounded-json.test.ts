@@ -25,6 +25,12 @@ describe('parseBoundedJson', () => {
     expect(() => parseBoundedJson('[{"a":1,"b":2},{"a":1,"b":2}]', limits)).toThrow('JSON has more than 3 keys');
   });
 
+  it('counts the values of all arrays and objects together, if they are limited', () => {
+    const limits = { maxDepth: 64, maxValues: 5 };
+    expect(parseBoundedJson('{"a":[1,[]],"b":",,,,,,"}', limits)).toEqual({ a: [1, []], b: ',,,,,,' });
+    expect(() => parseBoundedJson('[[1,2,3],4,5,{"a":6}]', limits)).toThrow('JSON has more than 5 values');
+  });
+
   it.each(['{"a":"[[{{::"}', '{"a":"\\"[[{{::"}', '{"a":"\\\\","b":"[["}'])(
     'does not count what is inside the strings of %s',
     (text) => {

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
+import { MemoryPushConfigs } from '../../../support/memory-push-configs.js';
+import { ScriptedTasks } from '../../../support/scripted-tasks.js';
 import { aMessage, anAgent, type Answered, blocksOf, dataOf, serve } from './agent.js';
 
 const codeOf = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['code'];
+const messageIn = ({ body }: Answered): unknown => (body['error'] as JsonObject | undefined)?.['message'];
 const reasonOf = ({ body }: Answered): unknown => {
   const [info] = (body['error'] as { data: { reason: string; domain: string }[] }).data;
   return info;
@@ -25,6 +28,12 @@ describe('the envelope (A2A-S19)', () => {
     ['no method', '{"jsonrpc":"2.0","id":7}', -32600, 7],
     ['another protocol', '{"jsonrpc":"1.0","id":7,"method":"GetTask"}', -32600, 7],
     ['a fractional id', '{"jsonrpc":"2.0","id":1.5,"method":"GetTask"}', -32600, null],
+    [
+      'an id that each event of a stream would repeat at length',
+      `{"jsonrpc":"2.0","id":"${'q'.repeat(1_025)}","method":"GetTask"}`,
+      -32600,
+      null,
+    ],
     ['params as a list', '{"jsonrpc":"2.0","id":7,"method":"GetTask","params":[]}', -32602, 7],
     [
       'params as a list where none are needed',
@@ -42,6 +51,12 @@ describe('the envelope (A2A-S19)', () => {
   it('a body nested too deeply is refused', async () => {
     const answer = await anAgent().post(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`);
     expect(codeOf(answer)).toBe(-32600);
+  });
+
+  it('a body of more than 100,000 values is refused before a schema names what is wrong with each', async () => {
+    const listOf = (length: number) => JSON.stringify({ a: Array.from({ length }, () => 0) });
+    expect(messageIn(await anAgent().post(listOf(100_001)))).toBe('JSON has more than 100000 values');
+    expect(messageIn(await anAgent().post(listOf(99_999)))).toBe('jsonrpc must be "2.0"');
   });
 
   it('a body over the limit is refused before it is read', async () => {
@@ -410,6 +425,20 @@ describe('reading tasks', () => {
     expect(resultOf(await agent.rpc('ListTasks', {}, {}, path))).toMatchObject({ tasks: [], totalSize: 0 });
     expect(resultOf(await agent.rpc('GetTask', { id }, {}, '/agents/triage/a2a'))['id']).toBe(id);
   });
+
+  it.each(['Create', 'Get', 'Delete', 'List'])(
+    'the endpoint of a skill has no push configs of the tasks of another (%s)',
+    async (verb) => {
+      const tasks = new ScriptedTasks();
+      const pushConfigs = new MemoryPushConfigs(tasks.of('alice'));
+      const agent = anAgent(undefined, { pushes: true, admit: () => ({ tasks: tasks.of('alice'), pushConfigs }) });
+      const params = { taskId: await started(agent), id: 'p', url: 'https://receiver.example' };
+      await agent.rpc('CreateTaskPushNotificationConfig', params);
+      const method = `${verb}TaskPushNotificationConfig${verb === 'List' ? 's' : ''}`;
+      expect(codeOf(await agent.rpc(method, params, {}, '/agents/monthlyReport/a2a'))).toBe(-32001);
+      expect(codeOf(await agent.rpc(method, params, {}, '/agents/triage/a2a'))).toBeUndefined();
+    },
+  );
 
   it('a task that is too large for a reply leaves out the content of its oldest artifacts (A2A-S25)', async () => {
     const agent = anAgent();

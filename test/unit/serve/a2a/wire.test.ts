@@ -208,6 +208,18 @@ describe('what 0.3 takes', () => {
     expect(() => partsOf([part])).toThrow(expect.objectContaining({ code: 'INPUT_INVALID' }));
   });
 
+  it('a push config of at most 16 schemes, and says of a longer list only that', () => {
+    const given = (schemes: readonly unknown[]) => ({
+      taskId: 't',
+      pushNotificationConfig: { url: 'https://receiver.example', authentication: { schemes } },
+    });
+    const set = (schemes: readonly unknown[]) =>
+      wire03.decode('tasks/pushNotificationConfig/set', given(schemes) as JsonValue, call03);
+    expect(set(Array(16).fill('Bearer'))).toMatchObject({ kind: 'set_push' });
+    const issue = expect.objectContaining({ path: 'pushNotificationConfig.authentication.schemes' }) as unknown;
+    expect(() => set(Array(17).fill(0))).toThrow(expect.objectContaining({ details: { issues: [issue] } }));
+  });
+
   it('waits for the task unless the message says otherwise', () => {
     const until = (configuration?: JsonObject) => {
       const message = { messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }] };

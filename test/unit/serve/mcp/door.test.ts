@@ -123,6 +123,11 @@ describe('a request of 2026-07-28', () => {
     ['[]', -32600],
     ['{"jsonrpc":"2.0","id":null,"method":"tools/list"}', -32600],
     ['{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}', -32600],
+    [`{"jsonrpc":"2.0","id":"${'q'.repeat(1_025)}","method":"tools/list"}`, -32600],
+    [
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"${'p'.repeat(1_025)}"}}}`,
+      -32602,
+    ],
     ['{"jsonrpc":"1.0","id":1,"method":"tools/list"}', -32600],
     ['{"jsonrpc":"2.0","id":1}', -32600],
     ['{"jsonrpc":"2.0","id":1,"result":{}}', -32600],
