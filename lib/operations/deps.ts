@@ -71,6 +71,8 @@ export interface Deps {
   readonly messenger?: Messenger;
   /** Pushes news of served tasks. Default: nothing is pushed. */
   readonly pushSender?: PushSender;
+  /** Returns where an error was thrown, as `report.ts:12:7`. Default: that is not known. */
+  readonly placeOf?: (thrown: unknown) => string | undefined;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;

@@ -18,7 +18,7 @@ interface RunToOpen {
 
 /** Opens an execution of a run's workflow over what was read of the run; no event has been applied yet. */
 export function openExecution(
-  deps: Pick<Deps, 'drain' | 'watch' | 'digest' | 'log' | 'tokens'>,
+  deps: Pick<Deps, 'drain' | 'watch' | 'placeOf' | 'digest' | 'log' | 'tokens'>,
   workflow: AnyWorkflow,
   { head, state, tokens, inbox }: RunToOpen,
 ): Execution {
@@ -39,6 +39,7 @@ export function openExecution(
     patches: state.patches,
     drain: deps.drain,
     watch: deps.watch,
+    placeOf: deps.placeOf,
     digest: deps.digest,
     log: withContext(deps.log, () => lineOfRun(deps.digest, head)),
   });

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RunId } from '../base/ids.js';
 import type { Log } from '../base/log.js';
+import { placesIn } from './source-maps.js';
 
 /** A read, by the code of a workflow, of what is another at each replay. */
 export interface OutsideRead {
@@ -150,7 +151,7 @@ function noted(what: string, instead: string): void {
   if (run === undefined || isNoting) return;
   isNoting = true;
   try {
-    const place = placeOf(new Error().stack ?? '');
+    const place = placesIn(new Error().stack ?? '').find((each) => !ownPlace.test(each));
     // Node reads some variables itself.
     if (place?.startsWith('node:') === true) return;
     run.tell({ runId: run.runId, what, instead, ...(place === undefined ? {} : { place }) });
@@ -159,15 +160,6 @@ function noted(what: string, instead: string): void {
   }
 }
 
+const ownPlace = /outside-reads\.[jt]s:/;
 /** Finding the place reads variables, too. */
 let isNoting = false;
-
-/** Returns the place that the stack begins with, but for this file. */
-function placeOf(stack: string): string | undefined {
-  const own = /outside-reads\.[jt]s/;
-  for (const line of stack.split('\n').slice(1)) {
-    const place = /\(?([^()\s]+:\d+:\d+)\)?$/.exec(line)?.[1];
-    if (place !== undefined && !own.test(place)) return place.replace(/^file:\/\//, '');
-  }
-  return undefined;
-}

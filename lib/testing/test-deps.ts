@@ -12,6 +12,7 @@ import type { Spans } from '../operations/spans.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { drainMicrotasks } from '../process/drain.js';
 import { type OutsideRead, unwatchedLog, watchOutsideReads } from '../process/outside-reads.js';
+import { placeOf } from '../process/source-maps.js';
 import { system } from '../process/system.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { protectTransports } from '../remote/guard/protection.js';
@@ -129,6 +130,7 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
       reads.set(read.runId, [...(reads.get(read.runId) ?? []), read]);
     }),
     delay,
+    placeOf,
     log,
     ...defined({ bus, metrics, spans: spansOf(options.tracing, log) ?? listeners.spans }),
     messenger: options.messenger ?? messenger,
