@@ -3,7 +3,6 @@
 // because bundling is asynchronous and a construct cannot wait.
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundle } from '../lib/bundle/bundle.js';
@@ -61,7 +60,4 @@ async function bundleFunction(name: string): Promise<void> {
   // TypeScript in a clone, JavaScript when built.
   const entry = join(dirname(here), '..', 'functions', `${name}${extname(here)}`);
   await bundle({ configFile, outDir: folder, entries: { index: entry } });
-  // Removes source maps, which are larger than the code and not read by a function.
-  const maps = (await readdir(folder)).filter((file) => file.endsWith('.map'));
-  await Promise.all(maps.map((file) => rm(join(folder, file))));
 }

@@ -19,7 +19,7 @@ export type { ScriptedQuestion, ScriptedState, ScriptedTask } from './testing/sc
 
 // Replaying recorded histories against the current code.
 export { replayHistory } from './testing/replay.js';
-export type { ReplayedHistory } from './operations/views/replay-history.js';
+export type { ReplayedHistory } from './operations/replay-verdict.js';
 export type { ExportedEvent, HistoryView } from './operations/views/read-history.js';
 
 // Types of what the test app returns; `outwait` exports the other types that they use.

@@ -1,5 +1,5 @@
-import { access } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { access, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildFailure, type Location, type Metafile, type Plugin } from 'esbuild';
 import { EngineError } from '../base/errors.js';
@@ -53,11 +53,34 @@ export async function bundle({
       logLevel: 'silent',
       plugins: [resolveNames(config), ...applied.map((trim) => trimPlugin(trim, ownFolder))],
     });
+    await nameSources(Object.keys(metafile.outputs), config);
     onMetafile?.(metafile);
   } catch (error) {
     throw new EngineError('CONFIG_INVALID', `${configFile} cannot be bundled: ${textOf(error)}`);
   }
   return Object.fromEntries(Object.keys(entries).map((name) => [name, join(resolve(outDir), `${name}.mjs`)]));
+}
+
+/**
+ * Names the sources in maps from the folder of the configuration: a stack then says `steps/report.ts:12:7`, whatever machine
+ * made the bundle.
+ */
+async function nameSources(outputs: readonly string[], config: string): Promise<void> {
+  for (const output of outputs.filter((path) => path.endsWith('.map'))) {
+    const map = JSON.parse(await readFile(output, 'utf8')) as { readonly sources: readonly string[] };
+    const sources = map.sources.map((source) =>
+      // What a plugin provides has a name of its own.
+      /^[\w-]+:/.test(source) ? source : nameOf(resolve(dirname(output), source), dirname(config)),
+    );
+    await writeFile(output, JSON.stringify({ ...map, sources }));
+  }
+}
+
+function nameOf(source: string, folder: string): string {
+  const inPackage = /.*\/node_modules\/(.*)$/.exec(source)?.[1];
+  if (inPackage !== undefined) return `node_modules/${inPackage}`;
+  if (source.startsWith(`${ownFolder}/`)) return `node_modules/outwait/lib/${source.slice(ownFolder.length + 1)}`;
+  return relative(folder, source).split(sep).join('/');
 }
 
 const appEntry = 'outwait:app-entry';

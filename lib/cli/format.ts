@@ -1,3 +1,4 @@
+import type { StoredError } from '../base/errors.js';
 import type { JsonValue } from '../base/json.js';
 import { badReadsMax } from '../base/limits.js';
 import type { RunOutcome } from '../history/event.js';
@@ -73,12 +74,18 @@ function formatPredecessor({ concurrencyKey }: Pick<RunView, 'concurrencyKey'>, 
   return `the end of run ${afterRunId}, ${why}`;
 }
 
+/** Returns where an error was thrown, after a comma, if it is known. */
+function placeOf({ details }: StoredError): string {
+  const at = details?.['at'];
+  return typeof at === 'string' ? `, at ${at}` : '';
+}
+
 export function formatOutcome(outcome: RunOutcome): string {
   switch (outcome.status) {
     case 'completed':
       return outcome.result === undefined ? 'completed' : `completed: ${value(outcome.result)}`;
     case 'failed':
-      return printable(`failed: ${outcome.error.message} (${outcome.error.code})`);
+      return printable(`failed: ${outcome.error.message} (${outcome.error.code}${placeOf(outcome.error)})`);
     case 'continued':
       return printable(`continued as ${outcome.nextRunId}`);
     case 'cancelled':

@@ -74,6 +74,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       ...defined({ cipher, bus: options.bus }),
       log,
       port: options.port,
+      checksCode: true,
       ...defined({ managementToken, allowedOrigins: options.allowedOrigins, publicUrl }),
     });
     closers.push(() => engine.stop());

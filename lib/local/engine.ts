@@ -5,6 +5,7 @@ import { apiHandler } from '../aws/api-handler.js';
 import { pollHandler } from '../aws/poll-handler.js';
 import { scheduleHandler } from '../aws/schedule-handler.js';
 import { stepHandler } from '../aws/step-handler.js';
+import { type OutsideRead, unwatchedLog, watchOutsideReads } from '../process/outside-reads.js';
 import { hasHeapToSpare, system } from '../process/system.js';
 import { type FunctionName, queues as queueTopology, type QueueTopology } from '../topology/topology.js';
 import { turnHandler } from '../aws/turn-handler.js';
@@ -15,6 +16,7 @@ import type { EventBus } from '../bus/event-bus.js';
 import { isPreflight, preflightAnswer, readableFor, requireLoopback } from '../http/access.js';
 import { json, problemResponse } from '../http/problem.js';
 import type { Deps } from '../operations/deps.js';
+import { rehearse } from '../operations/rehearse.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { KeySets } from '../remote/auth/key-sets.js';
@@ -55,6 +57,11 @@ export interface LocalEngineOptions {
   readonly allowedOrigins?: readonly string[];
   /** URL under which others reach this machine, such as that of a tunnel. Default: its own. */
   readonly publicUrl?: string;
+  /**
+   * Whether each turn is replayed as another process would, and reads of the clock, chance and environment by the code of
+   * workflows are logged. Default: no.
+   */
+  readonly checksCode?: boolean;
   /** Streams that callers may have open at a time. Default: 100. */
   readonly streamsMax?: number;
 }
@@ -217,7 +224,10 @@ async function close(server: Server, lambda: LocalLambda): Promise<void> {
   await closed;
 }
 
-function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOptions, queues: MemoryQueues): Deps {
+function createLocalDeps(
+  { app, table, tokens, cipher, bus, log, checksCode = false }: LocalEngineOptions,
+  queues: MemoryQueues,
+): Deps {
   const http = new GuardedHttpClient({ allowLoopback: true });
   const readSecret = (name: string): string | undefined => process.env[name];
   const store = new RunStore(new SealedTable(table, cipher));
@@ -225,7 +235,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
   return {
     ...system,
     app,
-    log,
+    log: checksCode ? unwatchedLog(log) : log,
     tokens,
     queues,
     store,
@@ -233,6 +243,7 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
       bus,
       spans: app.tracing === undefined ? undefined : new BufferedSpans(app.tracing, { ...system, log }),
     }),
+    ...(checksCode ? { rehearse, watch: watchOutsideReads(logOnce(log)) } : {}),
     warmRuns: new WarmRuns({ hasRoom: hasHeapToSpare }),
     keySets: new KeySets({ http, clock: system.clock }),
     secrets,
@@ -246,6 +257,17 @@ function createLocalDeps({ app, table, tokens, cipher, bus, log }: LocalEngineOp
       states: store.servers,
       log,
     }),
+  };
+}
+
+/** Returns what logs each read once: a replay repeats it. */
+function logOnce(log: Log): (read: OutsideRead) => void {
+  const told = new Set<string>();
+  return ({ runId, what, instead, place }) => {
+    const key = `${what} ${place ?? ''}`;
+    if (told.has(key)) return;
+    told.add(key);
+    log.warn('workflow code reads what is another at each replay', { runId, what, place, instead });
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../base/caller.js';
-import type { Random } from '../base/ids.js';
+import type { Random, RunId } from '../base/ids.js';
 import type { JsonObject } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Metrics } from '../base/metrics.js';
@@ -13,6 +13,7 @@ import type { RunStore } from '../store/run-store.js';
 import type { TokenKeys } from '../tokens/token-keys.js';
 import type { App } from '../workflow/app.js';
 import type { SecretSource } from '../workflow/server-auth.js';
+import type { rehearse } from './rehearse.js';
 import type { Spans } from './spans.js';
 import type { WarmRuns } from './warm-runs.js';
 
@@ -49,6 +50,8 @@ export interface Deps {
   readonly digest: (text: string) => string;
   /** Resolves when the microtask queue is empty. */
   readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
+  /** Calls `advance`, within which alone the code of a workflow runs. Default: nothing watches it. */
+  readonly watch?: (runId: RunId, advance: () => Promise<void>) => Promise<void>;
   /** Resolves after `delayMs`, or when `signal` aborts. */
   readonly delay: (delayMs: number, signal?: AbortSignal) => Promise<void>;
   /** Reads the secrets of hooks. Default: no secret can be read. */
@@ -68,11 +71,18 @@ export interface Deps {
   readonly messenger?: Messenger;
   /** Pushes news of served tasks. Default: nothing is pushed. */
   readonly pushSender?: PushSender;
+  /** Returns where an error was thrown, as `report.ts:12:7`. Default: that is not known. */
+  readonly placeOf?: (thrown: unknown) => string | undefined;
   readonly log: Log;
   /** Default: no metrics. */
   readonly metrics?: Metrics;
   /** Default: no spans. */
   readonly spans?: Spans;
+  /**
+   * Replays a run before it rests or ends, and returns what is then different: the run blocks. Default: only a later turn
+   * finds it.
+   */
+  readonly rehearse?: typeof rehearse;
   /** Runs that this process remembers between turns. Default: none; every turn reads its whole run. */
   readonly warmRuns?: WarmRuns;
 }

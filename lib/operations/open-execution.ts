@@ -18,7 +18,7 @@ interface RunToOpen {
 
 /** Opens an execution of a run's workflow over what was read of the run; no event has been applied yet. */
 export function openExecution(
-  deps: Pick<Deps, 'drain' | 'digest' | 'log' | 'tokens'>,
+  deps: Pick<Deps, 'drain' | 'watch' | 'placeOf' | 'digest' | 'log' | 'tokens'>,
   workflow: AnyWorkflow,
   { head, state, tokens, inbox }: RunToOpen,
 ): Execution {
@@ -38,6 +38,8 @@ export function openExecution(
     tokenOf: (waitId, keyId) => deps.tokens.settleToken({ runId, waitId }, keyId),
     patches: state.patches,
     drain: deps.drain,
+    watch: deps.watch,
+    placeOf: deps.placeOf,
     digest: deps.digest,
     log: withContext(deps.log, () => lineOfRun(deps.digest, head)),
   });

@@ -2,12 +2,13 @@ import { defined } from '../base/defined.js';
 import { type DestinationStream, pino } from 'pino';
 import { type Log, withoutTaskId } from '../base/log.js';
 import type { LogLevel } from '../topology/env.js';
+import { mappedStack } from './source-maps.js';
 
 /**
  * Creates a log of JSON lines. No line contains a settle token, a bearer token or a URL, whatever callers pass: these
  * are cut out of every text, including those of errors and their causes. The value of a field whose name contains
  * "token", "secret", "password", "authorization", "apikey", "bearer" or "cookie", in any case and with any separators,
- * is left out. The texts of an error that names a remote task are without its id. A field named like one that the log itself writes, or that CloudWatch acts on, gets an underscore at the
+ * is left out. The texts of an error that names a remote task are without its id, and stacks have the places of the sources. A field named like one that the log itself writes, or that CloudWatch acts on, gets an underscore at the
  * end of its name.
  */
 export function createLog(options: { readonly level: LogLevel; readonly destination?: DestinationStream }): Log {
@@ -86,7 +87,7 @@ function redactError(error: Error, depth: number, hidden = taskIdIn(error)): obj
     ...defined({ code: typeof code === 'string' ? code : undefined }),
     message: clean(error.message),
     ...defined({
-      stack: error.stack === undefined ? undefined : clean(error.stack),
+      stack: error.stack === undefined ? undefined : clean(mappedStack(error.stack)),
       cause: error.cause === undefined || depth >= depthMax ? undefined : cause(),
     }),
   };

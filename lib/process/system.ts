@@ -4,6 +4,7 @@ import type { Random } from '../base/ids.js';
 import type { Clock } from '../base/time.js';
 import type { Deps } from '../operations/deps.js';
 import { drainMicrotasks } from './drain.js';
+import { placeOf } from './source-maps.js';
 
 /** Share of the heap below which warm runs are kept: what their code holds may be large. */
 const spareHeapShare = 0.5;
@@ -40,11 +41,12 @@ export function hasHeapToSpare(): boolean {
 }
 
 /** Dependencies of the operations that the process itself provides. */
-export const system: Pick<Deps, 'clock' | 'random' | 'digest' | 'drain' | 'delay'> = {
+export const system: Pick<Deps, 'clock' | 'random' | 'digest' | 'drain' | 'delay' | 'placeOf'> = {
   clock: systemClock,
   random: systemRandom,
   digest: (text) => createHash('sha256').update(text).digest('hex'),
   drain: drainMicrotasks,
+  placeOf,
   // Uses a plain timer: one that rejects when aborted builds an error with a stack, for every step.
   delay: (delayMs, signal) =>
     new Promise((resolve) => {

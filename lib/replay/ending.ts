@@ -2,6 +2,7 @@ import { defined } from '../base/defined.js';
 import type { EngineError } from '../base/errors.js';
 import { isEngineError, RunCancelled, storedError, toStoredError } from '../base/errors.js';
 import { toJson, type JsonValue } from '../base/json.js';
+import { storedThrown } from '../base/thrown.js';
 import { jsonBytes, jsonOverLimit } from '../base/json-limit.js';
 import type { RunOutcome } from '../history/event.js';
 import type { Cancels } from './cancels.js';
@@ -71,9 +72,9 @@ export class Ending {
     }
     const cancelled = cancels.outcomeOf(error);
     if (cancelled !== undefined) return cancelled;
-    // The run keeps only the message; the log shows where in the code it was thrown.
+    // The run keeps only a part of it; the log has the stack.
     if (position.isLive && !isEngineError(error)) log.warn('workflow failed', { error });
-    return { status: 'failed', error: toStoredError(error, 'WORKFLOW_FAILED') };
+    return { status: 'failed', error: storedThrown(error, 'WORKFLOW_FAILED', facts.placeOf?.(error)) };
   }
 
   /** Records that compensations of a saga failed. Before the function settles, the function itself sees the error. */

@@ -1,5 +1,5 @@
 import { readable, type StoredError } from '../base/errors.js';
-import type { WaitId } from '../base/ids.js';
+import type { RunId, WaitId } from '../base/ids.js';
 import { toJson, type JsonValue } from '../base/json.js';
 import type { HistoryEvent, RunOutcome, RunStarted, SignalReceived } from '../history/event.js';
 import type { TokenOutcome } from '../history/settlement.js';
@@ -53,6 +53,8 @@ export interface ExecutionOptions extends RunFacts {
    * rejections meanwhile, since a closed workflow may leave promises that nothing awaits.
    */
   readonly drain: (options?: { readonly quietly?: boolean }) => Promise<void>;
+  /** Calls `advance`, within which alone the code of the workflow runs. Default: nothing watches it. */
+  readonly watch?: ((runId: RunId, advance: () => Promise<void>) => Promise<void>) | undefined;
 }
 
 export type ExecutionStatus =
@@ -324,6 +326,11 @@ export class Execution {
   }
 
   async #advance(act: () => void): Promise<void> {
+    const { watch, runId } = this.#options;
+    return watch === undefined ? this.#move(act) : watch(runId, () => this.#move(act));
+  }
+
+  async #move(act: () => void): Promise<void> {
     this.#position.isAdvancing = true;
     act();
     do await this.#options.drain({ quietly: this.#waits.isRunClosed });

@@ -13,4 +13,6 @@ export interface RunFacts {
   readonly digest: (text: string) => string;
   /** Each line names the run, its workflow and its trace. */
   readonly log: Log;
+  /** Returns where an error was thrown, as `report.ts:12:7`. Default: that is not known. */
+  readonly placeOf?: ((thrown: unknown) => string | undefined) | undefined;
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { drainMicrotasks } from '../process/drain.js';
 import type { HistoryView } from '../operations/views/read-history.js';
-import { replayHistory as replay, type ReplayedHistory } from '../operations/views/replay-history.js';
+import type { ReplayedHistory } from '../operations/replay-verdict.js';
+import { replayHistory as replay } from '../operations/views/replay-history.js';
 import type { App } from '../workflow/app.js';
 
 /**

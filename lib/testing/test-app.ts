@@ -24,9 +24,10 @@ import type { HookEvent } from '../workflow/hook.js';
 import type { AnyValue, Workflow } from '../workflow/define-workflow.js';
 import { EngineLoop } from './engine-loop.js';
 import { expectCleanReplay } from './expect-clean-replay.js';
+import { expectNoReads } from './expect-no-reads.js';
 import type { MemoryMessenger, SentNotice } from './memory-messenger.js';
 import type { SignedDelivery } from './signed-delivery.js';
-import { createTestDeps, type TestAppOptions } from './test-deps.js';
+import { createTestDeps, type TestAppOptions, type TestDeps } from './test-deps.js';
 import type { VirtualClock } from './virtual-clock.js';
 
 /** Options of `TestApp.runToEnd`. */
@@ -39,6 +40,11 @@ export interface RunToEndOptions {
   readonly follow?: boolean;
   /** Whether the run may end without waiting for work that it has just requested. Default false. */
   readonly allowDropped?: boolean;
+  /**
+   * Whether the code of the workflow may read the clock, chance and the environment of the host, which are others at each
+   * replay. Default false.
+   */
+  readonly allowReads?: boolean;
 }
 
 declare const outputOf: unique symbol;
@@ -60,6 +66,7 @@ export class TestApp {
   readonly #bus: MemoryBus | undefined;
   readonly #messenger: MemoryMessenger;
   readonly #loop: EngineLoop;
+  readonly #reads: TestDeps['reads'];
   #app: App;
 
   constructor(app: App, options: TestAppOptions = {}) {
@@ -70,6 +77,7 @@ export class TestApp {
     this.#bus = parts.bus;
     this.#messenger = parts.messenger;
     this.#loop = new EngineLoop(parts);
+    this.#reads = parts.reads;
   }
 
   /** Starts a run. Its code does not run until time is made to pass, for example by `runToEnd`. */
@@ -110,7 +118,8 @@ export class TestApp {
    * Runs everything, skipping time, until the run has ended. Returns its outcome, or that of the last run if it
    * continues as others (unless `follow: false`). Then replays its history and expects the same result (unless `replay:
    * false`), and expects, unless the run failed, that it waited for all work that it requested just before its end
-   * (unless `allowDropped: true`).
+   * (unless `allowDropped: true`), and that its code did not read the clock, chance or the environment of the host
+   * (unless `allowReads: true`).
    * @throws Error if the run has not ended within `within` (default 400 days) of virtual time: says what the run waits
    * for
    */
@@ -127,6 +136,7 @@ export class TestApp {
         const { nextRunId } = run;
         const isThere = nextRunId !== undefined && (await this.deps.store.heads.read(nextRunId)) !== undefined;
         if (options.follow === false || nextRunId === undefined || isThere) {
+          if (options.allowReads !== true) expectNoReads(this.#reads.get(current) ?? []);
           if (options.replay !== false) await expectCleanReplay(this.deps, current, mayDrop);
           if (options.follow === false || nextRunId === undefined) return run.outcome;
           current = nextRunId;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { defined } from '../base/defined.js';
 import { EngineError } from '../base/errors.js';
-import type { Random } from '../base/ids.js';
+import type { Random, RunId } from '../base/ids.js';
 import { stepFunctionTimeoutMs, turnVisibilityMs } from '../base/limits.js';
 import { silentLog, type Log } from '../base/log.js';
 import type { Metrics } from '../base/metrics.js';
@@ -11,6 +11,8 @@ import type { Deps } from '../operations/deps.js';
 import type { Spans } from '../operations/spans.js';
 import { WarmRuns } from '../operations/warm-runs.js';
 import { drainMicrotasks } from '../process/drain.js';
+import { type OutsideRead, unwatchedLog, watchOutsideReads } from '../process/outside-reads.js';
+import { placeOf } from '../process/source-maps.js';
 import { system } from '../process/system.js';
 import { MemoryQueues } from '../queue/memory-queues.js';
 import { protectTransports } from '../remote/guard/protection.js';
@@ -65,6 +67,8 @@ export interface TestDeps {
   readonly messenger: MemoryMessenger;
   /** Notified when a queue changes. */
   readonly changes: Changes;
+  /** What the code of workflows has read of the clock, chance and the environment, by run. */
+  readonly reads: ReadonlyMap<RunId, readonly OutsideRead[]>;
 }
 
 /** @internal How tests of the engine hear the output of every test app. */
@@ -91,11 +95,12 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
   const seed = options.seed ?? 1;
   const delay: Deps['delay'] = (delayMs, signal) => clock.delay(delayMs, signal);
   const given = options.log ?? silentLog;
-  const log = listeners.log?.(given) ?? given;
+  const log = unwatchedLog(listeners.log?.(given) ?? given);
   const bus = options.bus === true ? new MemoryBus() : undefined;
   const messenger = new MemoryMessenger(clock);
   const metrics = listeners.metrics?.(options.metrics) ?? options.metrics;
   const store = new RunStore(new SealedTable(new MemoryTable(), options.cipher));
+  const reads = new Map<RunId, OutsideRead[]>();
   const deps: Deps = {
     get app() {
       return deployed();
@@ -121,14 +126,18 @@ export function createTestDeps(deployed: () => App, options: TestAppOptions): Te
     random: seededRandom(seed),
     digest: (text) => createHash('sha256').update(text).digest('hex'),
     drain: drainMicrotasks,
+    watch: watchOutsideReads((read) => {
+      reads.set(read.runId, [...(reads.get(read.runId) ?? []), read]);
+    }),
     delay,
+    placeOf,
     log,
     ...defined({ bus, metrics, spans: spansOf(options.tracing, log) ?? listeners.spans }),
     messenger: options.messenger ?? messenger,
     secrets: secretsOf(options.secrets ?? {}),
     warmRuns: new WarmRuns(),
   };
-  return { deps, clock, queues, bus, messenger, changes };
+  return { deps, clock, queues, bus, messenger, changes, reads };
 }
 
 /** Sending takes real time, which the clock of a test does not measure. */

@@ -178,6 +178,8 @@ export const bundling = {
   // Keeps class names, which are part of errors.
   keepNames: true,
   sourcemap: true,
+  // A map then is smaller than the code; the sources lie where they are.
+  sourcesContent: false,
   splitting: true,
   // Defines require, which a CommonJS package inside an ES module still calls.
   banner:

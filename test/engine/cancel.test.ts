@@ -86,7 +86,10 @@ describe('a cancel (EN-9)', () => {
     await app.cancel(runId);
     expect(await app.runToEnd(runId)).toEqual({
       status: 'failed',
-      error: { code: 'WORKFLOW_FAILED', message: 'cleanup broke', name: 'Error' },
+      error: {
+        ...{ code: 'WORKFLOW_FAILED', message: 'cleanup broke', name: 'Error' },
+        details: { at: expect.stringContaining(`${import.meta.filename}:`) as unknown },
+      },
     });
   });
 

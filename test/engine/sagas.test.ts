@@ -48,7 +48,7 @@ describe('a saga', () => {
     ]);
   });
 
-  it('goes on after a compensation that fails, and names it with the first error as cause', async () => {
+  it('goes on after a compensation that fails, and names it with both errors (F29)', async () => {
     const undone: string[] = [];
     const flow = aFlow(async (ctx) => {
       try {
@@ -65,9 +65,18 @@ describe('a saga', () => {
       }
     });
     const { app, runId } = await started(flow);
+    const ofStep = { name: 'StepFailed', fields: { code: 'STEP_FAILED' } };
     expect(await app.runToEnd(runId)).toEqual({
       status: 'completed',
-      result: ['COMPENSATION_FAILED', { failed: ['two'] }, 'StepFailed'],
+      result: [
+        'COMPENSATION_FAILED',
+        {
+          failed: ['two'],
+          errors: [{ compensation: 'two', message: 'step "two" failed: no seat', ...ofStep }],
+          cause: { message: 'step "work" failed: no seat', ...ofStep },
+        },
+        'StepFailed',
+      ],
     });
     expect(undone).toEqual(['three', 'one']);
   });

@@ -122,7 +122,16 @@ describe('a step that fails (EN-3)', () => {
     expect(atSeconds).toEqual([0, 1, 3, 7, 15]);
     expect(outcome).toEqual({
       status: 'failed',
-      error: { code: 'STEP_FAILED', message: 'step "charge" failed: no 5', details: { step: 'charge' } },
+      error: {
+        code: 'STEP_FAILED',
+        message: 'step "charge" failed: no 5',
+        details: {
+          step: 'charge',
+          attempts: 5,
+          name: 'RangeError',
+          at: expect.stringContaining(`${import.meta.filename}:`) as unknown,
+        },
+      },
     });
     expect(types.filter((type) => type.startsWith('Step'))).toEqual([
       'StepRequested',

@@ -35,6 +35,7 @@ import { loadRaiseOwed } from '../../lib/operations/turn/owe-pushes.js';
 import { loadGeneration } from '../../lib/operations/turn/next-run.js';
 import { loadNextRun } from '../../lib/operations/turn/end-run.js';
 import { loadRareParts } from '../../lib/operations/turn/load-rare-parts.js';
+import { loadStopRemote } from '../../lib/operations/turn/release-markers.js';
 import { loadPushConfigs, loadSendParts } from '../../lib/operations/serve/tasks.js';
 import { loadTellPeople } from '../../lib/operations/people/load-tell-people.js';
 import { loadLostStart } from '../../lib/operations/remote-task/stop-remote.js';
@@ -87,6 +88,7 @@ await Promise.all([
   loadGeneration(),
   loadTaskHint(),
   loadRareParts(),
+  loadStopRemote(),
   loadServerLimiter(),
   loadTellPeople(),
   loadTenantLimits(),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { isEngineError, storedError, type StoredError } from '../../base/errors.js';
 import type { HistoryView } from '../../operations/views/read-history.js';
-import type { ReplayedHistory } from '../../operations/views/replay-history.js';
+import type { ReplayedHistory } from '../../operations/replay-verdict.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
 import { formatOutcome } from '../format.js';

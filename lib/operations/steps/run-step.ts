@@ -5,6 +5,7 @@ import { toJson, type JsonValue } from '../../base/json.js';
 import { jsonBytes, jsonOverLimit } from '../../base/json-limit.js';
 import { payloadMaxBytes } from '../../base/limits.js';
 import { withContext } from '../../base/log.js';
+import { storedThrown } from '../../base/thrown.js';
 import type { EpochMs } from '../../base/time.js';
 import { stepRetryDelayMs } from '../../decide/retry.js';
 import type { StepAttemptFailed, StepCompleted, StepFailed } from '../../history/event.js';
@@ -89,10 +90,15 @@ async function endOf(deps: Deps, attempted: StepAttempt, onReport: (progress: Js
   } catch (raw) {
     const thrown = readable(raw);
     const atMs = deps.clock.nowMs();
-    const error = thrown instanceof DeadlinePassed ? stepDeadlinePassed(step) : toStepError(step, thrown);
+    const at = deps.placeOf?.(thrown);
+    const error = thrown instanceof DeadlinePassed ? stepDeadlinePassed(step) : toStepError(step, thrown, attempt, at);
     const retryAtMs = nextAttemptAtMs(deps, attempted, thrown, atMs);
-    if (retryAtMs === undefined) return { type: 'StepFailed', atMs, waitId, attempt, error };
-    deps.log.info('step attempt failed', { runId: run.runId, step: step.name, attempt, retryInMs: retryAtMs - atMs });
+    const line = { ...lineOfRun(deps.digest, run), step: step.name, waitId, attempt, error: thrown };
+    if (retryAtMs === undefined) {
+      deps.log.warn('step failed', line);
+      return { type: 'StepFailed', atMs, waitId, attempt, error };
+    }
+    deps.log.warn('step attempt failed', { ...line, retryInMs: retryAtMs - atMs });
     return {
       type: 'StepAttemptFailed',
       atMs,
@@ -250,14 +256,18 @@ export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError
   return storedError('STEP_TIMED_OUT', `step "${name}" did not end before its deadline`, { step: name });
 }
 
-function toStepError(step: RunStep, thrown: unknown): StoredError {
+function toStepError(step: RunStep, thrown: unknown, attempts: number, at: string | undefined): StoredError {
   const isOurs =
     thrown instanceof EngineError &&
     (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT' || thrown.code === 'STEP_HEARTBEAT_MISSED');
   if (isOurs) return toStoredError(thrown, 'STEP_FAILED');
-  const cause = toStoredError(thrown, 'STEP_FAILED');
+  const { message, name, details } = storedThrown(thrown, 'STEP_FAILED', at);
   return {
-    ...storedError('STEP_FAILED', `step "${step.name}" failed: ${cause.message}`, { step: step.name }),
-    ...defined({ name: cause.name }),
+    ...storedError('STEP_FAILED', `step "${step.name}" failed: ${message}`, {
+      ...details,
+      ...defined({ name }),
+      ...{ step: step.name, attempts },
+    }),
+    ...defined({ name }),
   };
 }

@@ -9,6 +9,7 @@ import { type Execution, replayBehaviors } from '../../replay/execution.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { openExecution } from '../open-execution.js';
 import { isStoreFailure } from '../persist.js';
+import type { LastCommit } from '../rehearse.js';
 import { toRequestEvent } from '../../replay/kinds/kinds.js';
 import { beginAll } from './begin.js';
 import { commit, commitEnd } from './commit.js';
@@ -133,6 +134,11 @@ export class Pass {
     return { status: 'terminated', reason: parentGone };
   }
 
+  async #rehearsed(last?: LastCommit): Promise<StoredError | undefined> {
+    const { deps, run } = this.#pass;
+    return deps.rehearse?.(deps, run.head.runId, last);
+  }
+
   async #goOn(workflow: AnyWorkflow, execution: Execution): Promise<boolean> {
     const { run, effects } = this.#pass;
     for (;;) {
@@ -157,6 +163,8 @@ export class Pass {
           events: execution.takeDerived(Infinity),
           outcome: given,
         });
+        const differs = await this.#rehearsed({ events: [...events, ...last], outcome: given });
+        if (differs !== undefined) return this.#park(differs, events);
         return commitEnd(this.#pass, [...events, ...last], outcome);
       }
       const committed = await this.#commitWithRequests(events, execution);
@@ -171,6 +179,8 @@ export class Pass {
       if (effects.underWay > 0) await this.#someEffect();
       else if (effectError !== undefined) throw effectError;
       else if (!hasTime || !hasNews(run, this.#pass.nowMs())) {
+        const differs = await this.#rehearsed();
+        if (differs !== undefined) return this.#park(differs);
         await (hasTime ? restQuietly(this.#pass) : yieldTurn(this.#pass));
         keepWarm(this.#pass, workflow, execution);
         return true;

@@ -1,13 +1,17 @@
 import pLimit from 'p-limit';
 import { isUnreadable } from '../../base/errors.js';
 import type { RunId } from '../../base/ids.js';
+import { lazy } from '../../base/lazy.js';
 import { cancelReserveMs, lostStartReserveMs, turnReserveMs, writesInParallel } from '../../base/limits.js';
 import { needsStop } from '../../decide/stop.js';
 import type { InboxRecord, TokenRecord } from '../../history/records.js';
 import type { Deps } from '../deps.js';
-import { stopRemote, type Stopped } from '../remote-task/stop-remote.js';
+import type { Stopped } from '../remote-task/stop-remote.js';
 import { putInInbox } from '../requests/inbox.js';
 import type { TurnLimits } from '../turn-limits.js';
+
+/** Few turns stop a remote task. */
+export const loadStopRemote = lazy(() => import('../remote-task/stop-remote.js'));
 
 /** Concurrent remote cancels of one turn. */
 const cancelsInParallel = 8;
@@ -42,6 +46,7 @@ async function releaseToken(deps: Deps, token: TokenRecord, limits: TurnLimits):
     const isToBeFound = token.server !== undefined && token.handle === undefined;
     if (limits.remainingMs() < (isToBeFound ? lostStartReserveMs : cancelReserveMs)) return false;
     if (token.child !== undefined && !(await stopChild(deps, token, token.child))) return false;
+    const { stopRemote } = await loadStopRemote();
     const stopped = await stopRemote(deps, token, limits);
     if (stopped === 'later') return false;
     return clearMarker(deps, stopped.token ?? token, stopped);

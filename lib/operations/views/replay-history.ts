@@ -1,19 +1,14 @@
 import { storedError, type StoredError, toStoredError } from '../../base/errors.js';
 import type { JsonValue } from '../../base/json.js';
 import { decodeEvents } from '../../history/codec.js';
-import type { HistoryEvent, RunOutcome } from '../../history/event.js';
+import type { HistoryEvent } from '../../history/event.js';
 import { foldHistory } from '../../history/run-state.js';
 import { silentLog } from '../../base/log.js';
 import { Execution } from '../../replay/execution.js';
 import { type App, workflowOf } from '../../workflow/app.js';
 import type { Deps } from '../deps.js';
+import { type ReplayedHistory, verdictOf } from '../replay-verdict.js';
 import type { HistoryView } from './read-history.js';
-
-export type ReplayedHistory =
-  /** The code matches the history. `outcome`: how it ended, if it did. */
-  | { readonly kind: 'clean'; readonly outcome?: RunOutcome }
-  /** The first difference, or why the history cannot be replayed. */
-  | { readonly kind: 'differs'; readonly error: StoredError };
 
 /**
  * Replays an exported history (`outwait history <runId> --json`) against the code of an app, to check whether a
@@ -60,7 +55,7 @@ export async function replayHistory(
     log: silentLog,
   });
   for (const event of events) await execution.apply(event);
-  return compare(execution, events, history);
+  return verdictOf(execution, { events, task: history.task, isFiltered: app.serve?.text?.outgoing !== undefined });
 }
 
 /** Returns an error for a history of a newer format: a replay would skip what this version does not know. */
@@ -71,37 +66,4 @@ function unknownFormat({ format = 1, events }: HistoryView): StoredError | undef
   } catch (error) {
     return toStoredError(error, 'HISTORY_FORMAT_UNKNOWN');
   }
-}
-
-function compare({ status }: Execution, events: readonly HistoryEvent[], { task }: HistoryView): ReplayedHistory {
-  if (status.kind === 'blocked') return { kind: 'differs', error: status.error };
-  const recorded = events.find((event) => event.type === 'RunEnding')?.outcome;
-  if (recorded === undefined) {
-    return status.kind === 'ended'
-      ? {
-          kind: 'differs',
-          error: storedError(
-            'NONDETERMINISM',
-            `the workflow now ends (${status.outcome.status}) where the history goes on`,
-          ),
-        }
-      : { kind: 'clean' };
-  }
-  // Cases of a run that was ended without its code; the last is a cancel before a delayed start, or an invalid input.
-  const isForced =
-    recorded.status === 'terminated' ||
-    (recorded.status === 'failed' && recorded.error.code === 'RUN_TIMED_OUT') ||
-    !events.some((event) => event.type === 'RunStarted');
-  // A served task whose cancel was acknowledged.
-  const isOverruled = task !== undefined && recorded.status === 'cancelled';
-  if (isForced || isOverruled) return { kind: 'clean', outcome: recorded };
-  const now = status.kind === 'ended' ? status.outcome : undefined;
-  if (JSON.stringify(now) === JSON.stringify(recorded)) return { kind: 'clean', outcome: recorded };
-  return {
-    kind: 'differs',
-    error: storedError(
-      'NONDETERMINISM',
-      `the history ended ${recorded.status}, the workflow now ${now === undefined ? 'keeps waiting' : `ends ${now.status}`}, or with another value`,
-    ),
-  };
 }

@@ -1,4 +1,6 @@
 import { EngineError } from '../../base/errors.js';
+import type { JsonObject } from '../../base/json.js';
+import { described } from '../../base/thrown.js';
 import type { Saga, WorkflowContext } from '../../workflow/context.js';
 import { ContinueAsNew } from '../continue-as-new.js';
 import { Scope } from '../waits/scope.js';
@@ -29,9 +31,11 @@ async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: Workflo
     // Continuing as a new run is not a failure.
     if (error instanceof ContinueAsNew) throw error;
     const failed: string[] = [];
+    const errors: JsonObject[] = [];
     for (const [name, work, options] of compensations.reverse()) {
       await shielded.step(name, work, options).catch((reason: unknown) => {
         failed.push(name);
+        errors.push({ compensation: name, ...described(reason) });
         // Logged, since nothing may be awaiting the saga any longer.
         shielded.log.warn('compensation failed', { name, error: reason });
       });
@@ -39,7 +43,7 @@ async function runSaga(body: (saga: Saga) => Promise<unknown>, shielded: Workflo
     if (failed.length === 0) throw error;
     throw new EngineError('COMPENSATION_FAILED', `compensations failed: ${failed.join(', ')}`, {
       cause: error,
-      details: { failed },
+      details: { failed, errors, cause: described(error) },
     });
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { silentLog } from '../../../lib/base/log.js';
+import { type Log, silentLog } from '../../../lib/base/log.js';
 import { type LocalEngine, startLocalEngine } from '../../../lib/local/engine.js';
 import { MemoryTable } from '../../../lib/store/memory/memory-table.js';
 import { TokenKeys } from '../../../lib/tokens/token-keys.js';
@@ -36,6 +36,8 @@ async function anEngine(
     managementToken?: string;
     allowedOrigins?: readonly string[];
     app?: ReturnType<typeof defineApp>;
+    checksCode?: boolean;
+    log?: Log;
   } = {},
 ) {
   const engine = await startLocalEngine({
@@ -66,6 +68,69 @@ async function outcomeOf(engine: LocalEngine, runId: string): Promise<unknown> {
     if (run.status !== 'running' && run.status !== 'ending') return run.outcome;
   }
 }
+
+/** Polls until the run is blocked or has ended. */
+async function blockOf(engine: LocalEngine, runId: string): Promise<unknown> {
+  for (;;) {
+    const run = (await (await fetch(`${engine.url}/runs/${runId}`)).json()) as { blocked?: unknown; outcome?: unknown };
+    if (run.blocked !== undefined || run.outcome !== undefined) return run.blocked ?? run.outcome;
+  }
+}
+
+describe('the local engine that checks code (F27)', () => {
+  const checked = async (run: Parameters<typeof defineWorkflow>[0]['run']) => {
+    const warned: unknown[] = [];
+    const log: Log = { ...silentLog, warn: (event, fields) => void warned.push({ event, ...fields }) };
+    const app = defineApp({ workflows: [defineWorkflow({ name: 'flow', run })] });
+    const engine = await anEngine(new MemoryTable(), { app, log, checksCode: true });
+    return { warned, end: await blockOf(engine, await start(engine, 'flow')) };
+  };
+
+  it('blocks a run whose step has another name each time, and says where the clock was read', async () => {
+    const { warned, end } = await checked(async (ctx) => {
+      await ctx.step(`at ${Date.now()} ${process.hrtime.bigint()}`, () => 1);
+    });
+    expect(end).toMatchObject({
+      code: 'NONDETERMINISM',
+      message: expect.stringContaining('the workflow now asks for') as unknown,
+    });
+    expect(warned).toContainEqual(
+      expect.objectContaining({
+        event: 'workflow code reads what is another at each replay',
+        what: 'Date.now()',
+        instead: 'ctx.now()',
+        place: expect.stringContaining('engine.test.ts') as unknown,
+      }),
+    );
+  });
+
+  it('blocks a run at rest whose code was other at its first run, before anything wakes it', async () => {
+    let runs = 0;
+    const { end } = await checked(async (ctx) => {
+      await (++runs === 1 ? ctx.signal('go') : ctx.signal('stop'));
+    });
+    expect(end).toMatchObject({ code: 'NONDETERMINISM' });
+  });
+
+  it('blocks a run whose result is another each time', async () => {
+    const { end } = await checked(async () => ({ rows: [Math.random()] }));
+    expect(end).toMatchObject({
+      code: 'NONDETERMINISM',
+      message: expect.stringContaining('its result.rows[0] is another') as unknown,
+    });
+  });
+
+  it('ends a run that is the same each time', async () => {
+    const { warned, end } = await checked(async (ctx) => {
+      ctx.log.info('on');
+      const at = await ctx.step('read', () => typeof Date.now());
+      await ctx.sleep({ seconds: 1 });
+      return [at, ctx.random() < 1];
+    });
+    expect(end).toEqual({ status: 'completed', result: ['number', true] });
+    expect(warned).toEqual([]);
+  });
+});
 
 describe('the local engine (EN-13)', () => {
   it('takes a run from the HTTP API to its end', async () => {

@@ -50,7 +50,7 @@ describe('outwait start', () => {
   it('ends with 1 when the run that it waited for has not completed', async () => {
     const result = await ask('start', 'fails', '--wait');
     expect(result.code).toBe(1);
-    expect(result.out).toMatch(/^[0-9a-f]{32}\nfailed: .*no luck.* \([A-Z_]+\)\n$/);
+    expect(result.out).toMatch(/^[0-9a-f]{32}\nfailed: .*no luck.* \([A-Z_]+, at .*cli\.test\.ts:\d+:\d+\)\n$/);
   });
 
   it('gives the first run for a repeated key', async () => {
