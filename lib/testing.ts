@@ -2,7 +2,7 @@
 
 // Running an app in memory, on a clock that skips time.
 export { createTestApp } from './testing/test-app.js';
-export type { RunEnd, RunToEndOptions, StartedRun, TestApp } from './testing/test-app.js';
+export type { RunEnd, RunToEndOptions, StartedRun, TestApp, TestStartOptions } from './testing/test-app.js';
 export type { TestAppOptions } from './testing/test-deps.js';
 export type { VirtualClock } from './testing/virtual-clock.js';
 
@@ -30,9 +30,11 @@ export type { AskedQuestion } from './history/remote-question.js';
 export type { Settlement, TokenOutcome } from './history/settlement.js';
 export type { StoredError } from './base/errors.js';
 export type { Clock } from './base/time.js';
-export type { ParentWait, RunStatus } from './history/records.js';
+export type { ParentWait, RunStatus, RunSummary } from './history/records.js';
 export type { TaskOfRun } from './history/task-content.js';
 export type { AddresseeView, QuestionView } from './operations/views/question-view.js';
+export type { HeartbeatResult } from './operations/requests/heartbeat-token.js';
+export type { ListQuery, ListStatus } from './operations/views/list-runs.js';
 export type { RunView } from './operations/views/show-run.js';
 export type { TaskView, WaitTask } from './operations/views/task-view.js';
 export type { WaitView } from './operations/views/wait-view.js';

@@ -31,11 +31,15 @@ function handle(promise: Promise<unknown>): void {
   if (!handlers.has(promise)) handlers.add(promise.then(ignore, ignore));
 }
 
+// Taken when the module loads: fake timers of test runners replace both, and nothing would ever resolve.
+const { nextTick } = process;
+const { queueMicrotask: afterMicrotasks } = globalThis;
+
 function drain(): Promise<void> {
   return new Promise((resolve) => {
     // From inside a microtask, a tick comes after all microtasks; from elsewhere it would come before them.
-    queueMicrotask(() => {
-      process.nextTick(resolve);
+    afterMicrotasks(() => {
+      nextTick(resolve);
     });
   });
 }

@@ -1,20 +1,26 @@
 import { defined } from '../base/defined.js';
+import { EngineError } from '../base/errors.js';
 import type { RunId } from '../base/ids.js';
 import type { JsonValue, Stored } from '../base/json.js';
 import { durationToMs, type Duration } from '../base/time.js';
 import type { MemoryBus } from '../bus/memory-bus.js';
 import type { RunOutcome } from '../history/event.js';
 import type { LifecycleEvent } from '../history/lifecycle-event.js';
+import type { RunSummary } from '../history/records.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
 import type { Deps } from '../operations/deps.js';
 import { type Received, receiveDelivery, takeDelivery } from '../operations/requests/receive-delivery.js';
 import { answerQuestion } from '../operations/requests/answer-question.js';
+import { requestControl } from '../operations/requests/control-run.js';
+import { type HeartbeatResult, heartbeatToken } from '../operations/requests/heartbeat-token.js';
 import { signalRun } from '../operations/requests/signal-run.js';
 import { requestStop } from '../operations/requests/stop-run.js';
 import type { QuestionView } from '../operations/views/question-view.js';
+import { type ListQuery, listRuns } from '../operations/views/list-runs.js';
 import { listQuestions } from '../operations/views/list-questions.js';
 import { settleToken } from '../operations/requests/settle-token.js';
-import { startRun } from '../operations/requests/start-run.js';
+import { startNamedRun } from '../operations/requests/start-named-run.js';
+import { startOrSignal, startRun } from '../operations/requests/start-run.js';
 import { externalWaitsOf } from '../operations/views/list-external-waits.js';
 import { queryRun } from '../operations/views/query-run.js';
 import { readHistory, type HistoryView } from '../operations/views/read-history.js';
@@ -47,6 +53,19 @@ export interface RunToEndOptions {
   readonly allowReads?: boolean;
 }
 
+/** Options of `TestApp.start`: those of a start. */
+export interface TestStartOptions {
+  /** Your own id of the run. Excludes `key`. */
+  readonly id?: string;
+  readonly key?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly concurrencyKey?: string;
+  readonly delay?: Duration;
+  readonly timeout?: Duration;
+  /** Sent with the start, or to the run that has the key already. */
+  readonly signal?: { readonly name: string; readonly payload?: JsonValue };
+}
+
 declare const outputOf: unique symbol;
 /** Id of a run that a test started, with the output type of its workflow. */
 export type StartedRun<Output> = RunId & { readonly [outputOf]?: Output };
@@ -76,7 +95,7 @@ export class TestApp {
     this.deps = parts.deps;
     this.#bus = parts.bus;
     this.#messenger = parts.messenger;
-    this.#loop = new EngineLoop(parts);
+    this.#loop = new EngineLoop(parts, { ticks: options.schedules === true });
     this.#reads = parts.reads;
   }
 
@@ -84,15 +103,59 @@ export class TestApp {
   async start<Output, Given>(
     workflow: Workflow<AnyValue, Output, Given>,
     input?: NoInfer<Given>,
-    options: { readonly key?: string; readonly tags?: Readonly<Record<string, string>> } = {},
+    options: TestStartOptions = {},
   ): Promise<StartedRun<Output>> {
-    const given = input as JsonValue | undefined;
-    const { runId } = await startRun(this.deps, { workflow: workflow.name, ...defined({ input: given }), ...options });
-    return runId;
+    const { id, key, delay, timeout, signal, ...more } = options;
+    const request = {
+      workflow: workflow.name,
+      ...defined({
+        input: input as JsonValue | undefined,
+        delayMs: delay === undefined ? undefined : durationToMs(delay, 'delay'),
+        timeoutMs: timeout === undefined ? undefined : durationToMs(timeout, 'timeout'),
+      }),
+      ...more,
+    };
+    if (id !== undefined && (key ?? signal) !== undefined)
+      throw new EngineError('INPUT_INVALID', 'a start has an id, or a key, perhaps with a signal');
+    if (id !== undefined) return (await startNamedRun(this.deps, { ...request, id })).runId;
+    if (signal === undefined) return (await startRun(this.deps, { ...request, ...defined({ key }) })).runId;
+    if (key === undefined) throw new EngineError('INPUT_INVALID', 'a start with a signal needs a key');
+    return (await startOrSignal(this.deps, { ...request, key, signal })).runId;
   }
 
+  /** Asks a run to cancel. Returns false if it has ended. */
   async cancel(runId: RunId, reason?: string): Promise<boolean> {
     return (await requestStop(this.deps, { runId, kind: 'cancel', ...defined({ reason }) })).accepted;
+  }
+
+  /** Ends a run without its code. Returns false if it has ended. */
+  async terminate(runId: RunId, reason?: string): Promise<boolean> {
+    return (await requestStop(this.deps, { runId, kind: 'terminate', ...defined({ reason }) })).accepted;
+  }
+
+  /** Pauses a run, for at most 24 h. Returns false if it has ended. */
+  async pause(runId: RunId): Promise<boolean> {
+    return (await requestControl(this.deps, runId, 'pause')).accepted;
+  }
+
+  /** Ends a pause. Returns false if the run has ended. */
+  async resume(runId: RunId): Promise<boolean> {
+    return (await requestControl(this.deps, runId, 'resume')).accepted;
+  }
+
+  /** Retries at once what waits for its next attempt, and a blocked run. Returns false if the run has ended. */
+  async retryNow(runId: RunId): Promise<boolean> {
+    return (await requestControl(this.deps, runId, 'retryNow')).accepted;
+  }
+
+  /** Extends the deadline of the wait of a token. @throws EngineError `INPUT_INVALID`, `TOKEN_INVALID` */
+  async heartbeat(token: string, extendBy: Duration): Promise<HeartbeatResult> {
+    return heartbeatToken(this.deps, { token, extendByMs: durationToMs(extendBy, 'extendBy') });
+  }
+
+  /** Returns the runs that match, newest first, at most 100. */
+  async list(filter: Omit<ListQuery, 'limit' | 'cursor'> = {}): Promise<readonly RunSummary[]> {
+    return (await listRuns(this.deps, { limit: 100, ...filter })).runs;
   }
 
   /** Replaces the app, like a deployment: open runs continue with the code of `app`. */
@@ -211,7 +274,9 @@ export class TestApp {
     const waits = (await externalWaitsOf(this.deps, runId)).filter((wait) => wait.name === name);
     const [wait] = waits;
     if (wait === undefined || waits.length > 1)
-      throw new Error(`the run has ${waits.length} open waits named "${name}"`);
+      throw new Error(
+        `the run has ${waits.length} open waits named "${name}"${wait === undefined ? '; a run that was just started does nothing before await app.settleDown()' : ''}`,
+      );
     return wait.token;
   }
 

@@ -45,6 +45,8 @@ export interface TestAppOptions {
   readonly bus?: boolean;
   /** Secrets of hooks and relays, by the name under which the app refers to them. Default: none can be read. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /** Whether the schedules of the app tick as time passes. Default false: tests of other things are not about them. */
+  readonly schedules?: boolean;
   readonly log?: Log;
   /**
    * Receives the spans of the engine in place of the `tracing` of the app, which is not called: for example a provider

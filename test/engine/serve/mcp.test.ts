@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../lib/base/errors.js';
 import type { JsonObject } from '../../../lib/base/json.js';
+import type { Deps } from '../../../lib/operations/deps.js';
 import { declaresForms, declaresTasks } from '../../support/mcp-requests.js';
 import { both, during, served } from './served-mcp.js';
 
