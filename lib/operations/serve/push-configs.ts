@@ -22,7 +22,7 @@ export function createPushConfigs(deps: Deps): PushConfigs {
     set: async (taskId, config) => {
       const { fold } = await readTask(deps, taskId);
       await checkPushConfig(deps, config);
-      return putConfig(deps, { taskId, config, cursor: fold.generation });
+      return setConfig(deps, { taskId, config, cursor: fold.generation });
     },
     read: async (taskId, id) => {
       await readTask(deps, taskId);
@@ -56,33 +56,62 @@ export async function checkPushConfig(deps: Deps, config: NewPushConfig): Promis
   if ((await deps.pushSender?.allows(url)) !== true) throw invalid('its url must be https, at a public address');
 }
 
-/** Puts a config with a marker. `isInline`: it came with a message, whose repeat leaves it as it is. */
-export async function putConfig(
-  deps: Deps,
-  put: {
-    readonly taskId: string;
-    readonly config: NewPushConfig;
-    /** Generation after which news are pushed. */
-    readonly cursor: number;
-    readonly isInline?: boolean;
-  },
-): Promise<PushConfig> {
-  const { taskId, config, cursor, isInline = false } = put;
-  const store = await deps.store.pushConfigs();
+/**
+ * Puts the config that a start came with, unless the task has had it: a repeat of the start brings back what its first
+ * one owed, but nothing that was replaced or removed since.
+ */
+export async function putConfigOfStart(deps: Deps, taskId: string, config: IdentifiedConfig): Promise<void> {
+  await put(deps, recordOf(deps, { taskId, config, cursor: 1 }), { onlyNew: true });
+}
+
+/**
+ * Puts the config that a further message comes with, before the message: a crash between the two loses neither. One that
+ * is there already goes on where it was. @throws EngineError `INPUT_INVALID` if the task may have no more of them
+ */
+export async function putConfigOfMessage(deps: Deps, asked: Asked): Promise<void> {
+  const record = recordOf(deps, asked);
+  const before = await withIdOrRoom(deps, record);
+  if (before?.wire === record.wire && sameJson(before.receiver, record.receiver)) return;
+  await put(deps, record);
+}
+
+type IdentifiedConfig = NewPushConfig & { readonly id: string };
+
+interface Asked {
+  readonly taskId: string;
+  readonly config: NewPushConfig;
+  /** Generation after which news are pushed. */
+  readonly cursor: number;
+}
+
+async function setConfig(deps: Deps, asked: Asked): Promise<PushConfig> {
+  const record = recordOf(deps, asked);
+  await withIdOrRoom(deps, record);
+  await put(deps, record);
+  return shown(record);
+}
+
+function recordOf(deps: Deps, { taskId, config, cursor }: Asked): TaskConfig {
   const { id: configId = deps.random.hex(16), url, token, authentication, wire } = config;
-  const known = (await store.readAll(taskId)).filter(isOfTask);
-  const before = known.find((other) => other.configId === configId);
-  if (before === undefined) await requireRoom(deps, taskId, known.length);
-  const atMs = deps.clock.nowMs();
-  const record: TaskConfig = {
-    ...{ taskId, configId, createdAtMs: atMs, wire, cursor, owed: 0, failures: 0, refusals: 0 },
+  return {
+    ...{ taskId, configId, createdAtMs: deps.clock.nowMs(), wire, cursor, owed: 0, failures: 0, refusals: 0 },
     receiver: { url, ...defined({ token, authentication }) },
   };
-  const isRepeat = before?.wire === wire && sameJson(before.receiver, record.receiver);
-  if (isInline && isRepeat) return shown(before);
-  await store.put({ ...record, dueAtMs: atMs }, isInline && before === undefined);
-  await pushAt(deps, { kind: 'push', runId: taskId, configId }, atMs);
-  return shown(record);
+}
+
+/** Puts a config with a marker. */
+async function put(deps: Deps, record: TaskConfig, { onlyNew = false } = {}): Promise<void> {
+  const { taskId: runId, configId, createdAtMs: atMs } = record;
+  await (await deps.store.pushConfigs()).put({ ...record, dueAtMs: atMs }, onlyNew);
+  await pushAt(deps, { kind: 'push', runId, configId }, atMs);
+}
+
+/** Returns the config that another one replaces. @throws EngineError `INPUT_INVALID` if there is none, and no room */
+async function withIdOrRoom(deps: Deps, { taskId, configId }: TaskConfig): Promise<TaskConfig | undefined> {
+  const known = (await (await deps.store.pushConfigs()).readAll(taskId)).filter(isOfTask);
+  const before = known.find((other) => other.configId === configId);
+  if (before === undefined) await requireRoom(deps, taskId, known.length);
+  return before;
 }
 
 /** @throws EngineError `INPUT_INVALID` if a task has as many configs, or has had as many ids of them, as it may */

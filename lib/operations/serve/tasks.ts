@@ -8,6 +8,7 @@ import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
+import type { FollowUp } from './follow-up.js';
 import { listTasks } from './list-tasks.js';
 import { readTask } from './read-task.js';
 import type { Started } from './start-task.js';
@@ -43,28 +44,41 @@ interface Sent extends Started {
   readonly answered?: WaitId;
 }
 
-/** Takes a message, and then the push config that came with it. A repeat of the message does not begin pushes anew. */
+/** Takes a message, with the push config that comes with it. A repeat of the message changes no config. */
 async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
-  const { push, message } = request;
+  const { push, message, key = message.messageId } = request;
   if (push === undefined) return send(deps, serve, request);
-  const { checkPushConfig, putConfig } = await loadPushConfigs();
+  const { checkPushConfig, putConfigOfMessage, putConfigOfStart } = await loadPushConfigs();
   await checkPushConfig(deps, push);
-  const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
-  const sent = await send(deps, serve, request);
-  const id = push.id ?? deps.digest(`push ${message.messageId}`).slice(0, 32);
-  await putConfig(deps, { taskId: sent.taskId, config: { ...push, id }, cursor: generation, isInline: true });
-  return sent;
+  const config = { ...push, id: push.id ?? deps.digest(`push ${key}`).slice(0, 32) };
+  const { taskId } = request;
+  if (taskId !== undefined)
+    return sendMore(deps, serve, {
+      ...{ ...request, taskId },
+      prepare: async (cursor) => putConfigOfMessage(deps, { taskId, config, cursor }),
+    });
+  const started = await start(deps, serve, request);
+  await putConfigOfStart(deps, started.taskId, config);
+  return started;
 }
 
 async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
-  const { taskId, contextId, message, ifGenerationMatch, answers } = request;
-  if (taskId === undefined) return start(deps, serve, request);
+  const { taskId } = request;
+  return taskId === undefined ? start(deps, serve, request) : sendMore(deps, serve, { ...request, taskId });
+}
+
+async function sendMore(
+  deps: Deps,
+  serve: ServeConfig,
+  { contextId, ...request }: SendRequest & Pick<FollowUp, 'taskId' | 'prepare'>,
+): Promise<Sent> {
+  const { taskId, message, ifGenerationMatch, answers, prepare } = request;
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
   const { admitMessage, followUp } = await loadSendParts();
   await admitMessage(deps, serve);
-  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
+  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers, prepare }) });
   return { taskId, ...defined({ answered }) };
 }
 

@@ -29,6 +29,38 @@ export const servedPushesMutants: readonly Mutant[] = [
     caughtBy: pushing('news of a task that a turn committed before their config was put'),
   },
   {
+    name: 'push-config-of-a-repeated-start',
+    rule: 'a repeated start brings back no config that was replaced or removed',
+    file: configs,
+    edits: [{ find: '{ onlyNew: true }', replace: '{ onlyNew: false }' }],
+    caughtBy: pushing('the push config of a message stays as it is when the message is repeated'),
+  },
+  {
+    name: 'push-config-of-a-repeated-message',
+    rule: 'a repeated message puts no config',
+    file: 'lib/operations/serve/follow-up.ts',
+    edits: [
+      {
+        find: 'if (prepare === undefined || (await isKnown(deps, taskId, record))) return;',
+        replace: 'if (prepare === undefined) return;',
+      },
+    ],
+    caughtBy: pushing('the push config of a message stays as it is when the message is repeated'),
+  },
+  {
+    name: 'push-config-after-its-message',
+    rule: 'the config of a message is put before the message',
+    file: 'lib/operations/serve/follow-up.ts',
+    edits: [
+      {
+        find: 'await prepared(deps, { task, request }, record);\n    return sendMessage(deps, { ...taken, runId: taskId });',
+        replace:
+          'await sendMessage(deps, { ...taken, runId: taskId });\n    await request.prepare?.(task.fold.generation);\n    return undefined;',
+      },
+    ],
+    caughtBy: pushing('the push config of a message owes all its news if the process dies'),
+  },
+  {
     name: 'push-claim-of-two',
     rule: 'a sender claims the config, if no claim stands',
     file: items,
