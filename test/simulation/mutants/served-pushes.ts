@@ -161,4 +161,14 @@ export const servedPushesMutants: readonly Mutant[] = [
     ],
     caughtBy: pushing('a push config that cannot be used'),
   },
+  {
+    name: 'push-to-a-slow-receiver-stays',
+    rule: 'what is for a receiver that answers slowly is passed on',
+    file: delivery,
+    edits: [{ find: 'return !this.#pace.isPassedOn && this.#isSlow(nowMs);', replace: 'return false;' }],
+    caughtBy: testsIn(
+      'test/system/functions/handlers.test.ts',
+      'work for a receiver of pushes that answers slowly is passed on',
+    ),
+  },
 ];
