@@ -228,13 +228,13 @@ export class ScriptedTasks {
 
   #kept(taskId: string): Kept {
     const kept = this.#tasks.get(taskId);
-    if (kept === undefined) throw new EngineError('TASK_NOT_FOUND', 'there is no such task');
+    if (kept === undefined) throw new EngineError('TASK_NOT_FOUND', 'no task has this id');
     return kept;
   }
 
   #own(owner: string, taskId: string): Kept {
     const kept = this.#kept(taskId);
-    if (kept.owner !== owner) throw new EngineError('TASK_NOT_FOUND', 'there is no such task');
+    if (kept.owner !== owner) throw new EngineError('TASK_NOT_FOUND', 'no task has this id');
     return kept;
   }
 }

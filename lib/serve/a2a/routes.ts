@@ -10,6 +10,7 @@ import type { ServeConfig } from '../../workflow/serve.js';
 import type { Admitted } from '../admitted.js';
 import { jsonResponse } from '../json-response.js';
 import { realTimer, type Timer } from '../sse.js';
+import { admittedToSkill } from './admitted-to-skill.js';
 import type { A2aVersion } from './call.js';
 import { agentCard, extensionsOf, hasExtendedCard } from './card.js';
 import type { Endpoint } from './endpoint.js';
@@ -17,7 +18,6 @@ import { a2aProblem, errorHeaders, httpErrorBody } from './errors.js';
 import { answerRpc } from './json-rpc-door.js';
 import { blockMaxMs, keepAliveMs, streamMaxMs } from './limits.js';
 import { versionOf } from './read-call.js';
-import { tasksOfSkill } from './tasks-of-skill.js';
 
 export interface A2aOptions {
   readonly serve: ServeConfig;
@@ -106,10 +106,10 @@ function endpointOf(context: Context, options: A2aOptions): Endpoint {
   const { serve, clock, log } = options;
   const skill = context.req.param('skill');
   const admit = async (): Promise<Admitted> => {
-    const { tasks, ...more } = await options.admit(context.req.raw, context.env as unknown);
+    const admitted = await options.admit(context.req.raw, context.env as unknown);
     // Judged now: strangers must not tell a skill that the card does not show from one that is not there.
     skillIn(context, serve);
-    return { ...more, tasks: skill === undefined ? tasks : tasksOfSkill(tasks, skill) };
+    return skill === undefined ? admitted : admittedToSkill(admitted, skill);
   };
   const hasMore = hasExtendedCard(serve, skill);
   return {
