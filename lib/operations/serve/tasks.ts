@@ -3,24 +3,48 @@ import { EngineError } from '../../base/errors.js';
 import type { WaitId } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import { lazy } from '../../base/lazy.js';
-import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
+import type { OpenStream } from '../../serve/open-streams.js';
+import type { Followed, FollowOptions, ListRequest, SendRequest, TaskPage, Tasks, Until } from '../../serve/tasks.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
 import type { FollowUp } from './follow-up.js';
 import { listTasks } from './list-tasks.js';
+import { placeToWait } from './place-to-wait.js';
 import { readTask } from './read-task.js';
 import type { Started } from './start-task.js';
-import { changesOf, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
+import { changesOf, type Pausing, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
 
 /** Loads what takes messages: a process that only shows tasks, or sends streams of them, starts faster without it. */
 export const loadSendParts = lazy(() => import('./send-parts.js'));
 /** Loads what a message with a push config needs; few have one. */
 export const loadPushConfigs = lazy(() => import('./push-configs.js'));
 
-/** Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task. */
-export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
+/**
+ * Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task.
+ * `openStream`: long waits are counted with the streams. Default: they are not.
+ */
+export function createTasks(deps: Deps, serve: ServeConfig, openStream?: OpenStream): Tasks {
+  const inPlace = async <Result>(until: Until, wait: (pausing: Pausing) => Promise<Result>): Promise<Result> => {
+    const place = placeToWait(openStream, until, deps.clock.nowMs());
+    try {
+      return await wait(place.pausing);
+    } finally {
+      await place.leave();
+    }
+  };
+  const followInPlace = async function* (
+    { afterGeneration, ...until }: FollowOptions & Until,
+    taskId: string,
+  ): AsyncGenerator<Followed> {
+    const place = placeToWait(openStream, until, deps.clock.nowMs());
+    try {
+      yield* follow(deps, taskId, { ...place.pausing, ...defined({ afterGeneration }) });
+    } finally {
+      await place.leave();
+    }
+  };
   const read = async (taskId: string): Promise<ServedTask> => (await readTask(deps, taskId)).fold.task;
   return {
     send: async (request, until) => {
@@ -28,14 +52,21 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
       // A start is accepted whatever a read would come to.
       if (task !== undefined) return task;
       if (answered === undefined || until === undefined) return read(taskId);
-      return untilTakenIn(deps, { taskId, waitId: answered }, until);
+      return inPlace(until, async (pausing) => untilTakenIn(deps, { taskId, waitId: answered }, pausing));
     },
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
-    cancel: async (taskId, options) => cancelTask(deps, taskId, options),
-    waitFor: async (taskId, untilMs, signal, until) =>
-      waitForTask(deps, taskId, { untilMs, ...defined({ signal, until }) }),
-    follow: (taskId, options) => follow(deps, taskId, options),
+    cancel: async (taskId, { waitMs } = {}) => {
+      if (waitMs === undefined) return cancelTask(deps, taskId);
+      const untilMs = deps.clock.nowMs() + waitMs;
+      return inPlace({ untilMs }, async (pausing) => cancelTask(deps, taskId, pausing));
+    },
+    waitFor: async (taskId, { until, ...wait }) =>
+      inPlace(wait, async (pausing) => waitForTask(deps, taskId, { ...pausing, until })),
+    follow: (taskId, { untilMs, ...options }) =>
+      untilMs === undefined
+        ? follow(deps, taskId, { ...options, untilMs: Infinity })
+        : followInPlace({ ...options, untilMs }, taskId),
   };
 }
 
@@ -117,7 +148,7 @@ function names({ skills = {} }: ServeConfig): string {
 async function* follow(
   deps: Deps,
   taskId: string,
-  { afterGeneration, signal }: { readonly afterGeneration?: number; readonly signal: AbortSignal },
+  { afterGeneration, ...pausing }: Pausing & { readonly afterGeneration?: number },
 ): AsyncGenerator<Followed> {
   const read = await readTask(deps, taskId);
   const { fold, past } = read;
@@ -126,5 +157,5 @@ async function* follow(
   if (afterGeneration === undefined) yield { kind: 'snapshot', task: fold.task };
   else for (const event of past) if (event.generation > afterGeneration) yield event;
   if (isFinal(fold.state)) return;
-  for await (const events of changesOf(deps, read, { untilMs: Infinity, signal })) yield* events;
+  for await (const events of changesOf(deps, read, pausing)) yield* events;
 }

@@ -37,7 +37,7 @@ function tasksOfSkill(tasks: Tasks, skill: string, own: ReadOwn): Tasks {
       return tasks.cancel(taskId, options);
     },
     // Only for tasks that have been sent a message or read here.
-    waitFor: (...asked) => tasks.waitFor(...asked),
+    waitFor: (taskId, wait) => tasks.waitFor(taskId, wait),
     async *follow(taskId, options) {
       await own(taskId);
       yield* tasks.follow(taskId, options);

@@ -112,7 +112,7 @@ async function sendStreamed(
 ): Promise<Answer> {
   const place = await placeFor(visit);
   try {
-    const task = await visit.tasks.send(request, { untilMs, signal: visit.signal });
+    const task = await visit.tasks.send(request, { untilMs, signal: visit.signal, isInStream: true });
     const answer = await streamSent(task, historyLength, visit);
     return { ...answer, ...defined({ place }) };
   } catch (error) {
@@ -157,7 +157,7 @@ async function rested(
 ): Promise<ServedTask> {
   try {
     const until = beyond === undefined ? undefined : ({ generation }: ServedTask) => generation > beyond;
-    return await tasks.waitFor(task.taskId, untilMs, signal, until);
+    return await tasks.waitFor(task.taskId, { untilMs, signal, ...defined({ until }) });
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

@@ -120,7 +120,7 @@ async function rested(task: ServedTask, { tasks, endpoint, signal }: Visit, isAt
   const { clock, promptMaxMs } = endpoint;
   if (isAtOnce) return task;
   try {
-    return await tasks.waitFor(task.taskId, clock.nowMs() + promptMaxMs, signal);
+    return await tasks.waitFor(task.taskId, { untilMs: clock.nowMs() + promptMaxMs, signal });
   } catch (error) {
     if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
     return task;

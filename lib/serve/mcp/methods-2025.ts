@@ -78,7 +78,8 @@ async function* resultInTime(
   { tasks, endpoint, signal }: Visit,
 ): AsyncGenerator<JsonObject, undefined> {
   const { clock, streamMaxMs } = endpoint;
-  const task = await tasks.waitFor(taskId, clock.nowMs() + streamMaxMs, signal, () => false);
+  const untilMs = clock.nowMs() + streamMaxMs;
+  const task = await tasks.waitFor(taskId, { untilMs, signal, until: () => false, isInStream: true });
   if (!isFinal(task.status.state))
     throw new McpError(internalError, 'the task has not ended yet; ask for its result again');
   yield responseOf(call.id, resultOf(task, call));

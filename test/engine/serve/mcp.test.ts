@@ -7,6 +7,7 @@ import { silentLog } from '../../../lib/base/log.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { createTasks } from '../../../lib/operations/serve/tasks.js';
 import { createMcpRoutes } from '../../../lib/serve/mcp/routes.js';
+import type { OpenStream } from '../../../lib/serve/open-streams.js';
 import type { ServeConfig, SkillConfig } from '../../../lib/workflow/serve.js';
 import { declaresForms, declaresTasks, mcpRequests, type Replied } from '../../support/mcp-requests.js';
 
@@ -22,7 +23,7 @@ interface Served extends ReturnType<typeof mcpRequests> {
   readonly get: (taskId: string, capabilities?: JsonObject) => Promise<JsonObject>;
 }
 
-function served(run: Run, config: Partial<SkillConfig> = {}): Served {
+function served(run: Run, config: Partial<SkillConfig> = {}, openStream?: OpenStream): Served {
   const app = createTestApp(defineApp({ workflows: [defineWorkflow({ name: 'flow', run })] }));
   const { deps } = app as unknown as { readonly deps: Deps };
   const serve: ServeConfig = {
@@ -44,7 +45,7 @@ function served(run: Run, config: Partial<SkillConfig> = {}): Served {
     },
     admit: (request) => {
       const id = request.headers.get('authorization')?.replace('Bearer ', '') ?? 'ann';
-      return { tasks: createTasks({ ...deps, caller: { id, roles: ['call'] } }, serve) };
+      return { tasks: createTasks({ ...deps, caller: { id, roles: ['call'] } }, serve, openStream), openStream };
     },
   });
   const requests = mcpRequests(routes);
@@ -367,6 +368,25 @@ describe('a served workflow, for a host without tasks', () => {
       { progressToken: 'p', total: 100, progress: 50 },
     ]);
     expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } });
+  });
+
+  it('waits for nothing where as many streams and waits are open as there may be', async () => {
+    const { app, modern, legacy } = served(
+      async (ctx) => ctx.signal('never'),
+      {},
+      async () => undefined,
+    );
+    const { deps } = app as unknown as { readonly deps: Deps };
+    const beganAtMs = deps.clock.nowMs();
+    const call = async (name: string, args: JsonObject, meta?: JsonObject) =>
+      modern('tools/call', { name, arguments: args }, { ...plain, ...(meta === undefined ? {} : { meta }) });
+    const handle = (await call('flow', {})).body.result?.['structuredContent'] as { readonly runId: string };
+    const withProgress = await call('flow', {}, { progressToken: 'p' });
+    expect(withProgress.messages).toMatchObject([{ result: { structuredContent: { status: 'working' } } }]);
+    const { runId } = handle;
+    expect((await call('wait_for_run', { runId })).body.result).toMatchObject({ structuredContent: { runId } });
+    expect((await legacy('tasks/cancel', { taskId: runId })).body.error?.message).toContain('ask again');
+    expect(deps.clock.nowMs()).toBe(beganAtMs);
   });
 
   it('shows the progress and the result of a call that brings answers', async () => {
