@@ -150,6 +150,29 @@ describe('news of a task', () => {
     expect(rows).not.toHaveProperty('append');
   });
 
+  it('end with the whole task if it has artifacts that were never said to be complete', async () => {
+    const served = new Served(async (ctx, input) => {
+      if ((input as { readonly isLast?: true }).isLast) return 'done';
+      ctx.artifact({ artifactId: 'rows', text: 'a', append: true });
+      ctx.artifact({ artifactId: 'whole', text: 'c', lastChunk: true });
+      await ctx.sleep({ minutes: 10 });
+      ctx.artifact({ artifactId: 'rows', text: 'b', append: true });
+      return ctx.continueAsNew({ isLast: true });
+    });
+    const taskId = await served.start({});
+    await served.pass({ hours: 1 });
+    const bodies = served.taken.map(({ body }) => JSON.parse(body) as { readonly task?: object });
+    expect(bodies.map((body) => Object.keys(body)[0])).toEqual([
+      ...['statusUpdate', 'artifactUpdate', 'artifactUpdate', 'task'],
+    ]);
+    expect(bodies.at(-1)?.task).toMatchObject({
+      id: taskId,
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ artifactId: 'rows', parts: [{ text: 'a' }, { text: 'b' }] }, {}, { artifactId: 'result' }],
+    });
+    expect(await due(served)).toEqual([]);
+  });
+
   it('are tasks for a receiver of 0.3, each in the state of its event', async () => {
     const served = new Served(threeStates);
     const taskId = await served.start({ wire: '0.3' });

@@ -108,6 +108,13 @@ export const servedPushesMutants: readonly Mutant[] = [
     caughtBy: pushing('news of a task are pushed in order'),
   },
   {
+    name: 'push-of-the-end-alone',
+    rule: 'artifacts that are never complete are pushed with the end',
+    file: news,
+    edits: [{ find: 'incomplete.size > 0 &&', replace: 'incomplete.size < 0 &&' }],
+    caughtBy: pushing('news of a task end with the whole task'),
+  },
+  {
     name: 'push-for-ever',
     rule: 'a push that is a day old is passed over',
     file: delivery,
