@@ -5,11 +5,11 @@ import { nameProblem } from '../../base/name.js';
 import type { PushConfigRecord, PushReceiver } from '../../history/push-config.js';
 import type { NewPushConfig, PushConfig, PushConfigPage, PushConfigs } from '../../serve/push-configs.js';
 import type { Deps } from '../deps.js';
+import { pushUrlProblem } from '../push-url.js';
 import { pushAt } from '../wake.js';
 import { readTask } from './read-task.js';
 
 const idMaxBytes = 256;
-const urlMaxBytes = 4_096;
 const secretMaxBytes = 8_192;
 /** Configs of one task: a turn notes on each what it owes. */
 const configsMax = 32;
@@ -26,7 +26,7 @@ export function createPushConfigs(deps: Deps): PushConfigs {
     },
     read: async (taskId, id) => {
       await readTask(deps, taskId);
-      return shown(await find(deps, taskId, id));
+      return withoutSecrets(await find(deps, taskId, id));
     },
     list: async (taskId, page) => {
       await readTask(deps, taskId);
@@ -45,15 +45,13 @@ export async function checkPushConfig(deps: Deps, config: NewPushConfig): Promis
   const { scheme, credentials } = authentication ?? {};
   const idProblem = id === undefined ? undefined : nameProblem(id, { maxBytes: idMaxBytes });
   if (idProblem !== undefined) throw invalid(`its id ${idProblem}`);
-  if (url.length > urlMaxBytes) throw invalid(`its url is longer than ${urlMaxBytes} characters`);
   if (scheme !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/.test(scheme))
     throw invalid('its scheme must be a word');
   for (const [name, secret] of Object.entries({ token, credentials }))
     if (secret !== undefined && !isHeaderValue(secret))
       throw invalid(`its ${name} must be printable ASCII, at most ${secretMaxBytes} characters`);
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.username !== '' || parsed.password !== '') throw invalid('its url must be a URL without a user name');
-  if ((await deps.pushSender?.allows(url)) !== true) throw invalid('its url must be https, at a public address');
+  const urlProblem = await pushUrlProblem(deps, url);
+  if (urlProblem !== undefined) throw invalid(`its url ${urlProblem}`);
 }
 
 /**
@@ -88,7 +86,7 @@ async function setConfig(deps: Deps, asked: Asked): Promise<PushConfig> {
   const record = recordOf(deps, asked);
   await withIdOrRoom(deps, record);
   await put(deps, record);
-  return shown(record);
+  return withoutSecrets(record);
 }
 
 function recordOf(deps: Deps, { taskId, config, cursor }: Asked): TaskConfig {
@@ -150,7 +148,7 @@ async function listConfigs(
   const rest = all.filter(({ configId }) => Buffer.compare(Buffer.from(configId), Buffer.from(after)) > 0);
   const page = rest.slice(0, pageSize);
   const last = rest.length > page.length ? page.at(-1) : undefined;
-  return { configs: page.map(shown), ...defined({ nextPageToken: last && tokenOf(last.configId) }) };
+  return { configs: page.map(withoutSecrets), ...defined({ nextPageToken: last && tokenOf(last.configId) }) };
 }
 
 const tokenOf = (id: string): string => Buffer.from(id).toString('base64url');
@@ -162,7 +160,7 @@ function idIn(pageToken: string): string {
 }
 
 /** Returns a config without its secrets. */
-function shown({ configId: id, wire, receiver: { url, authentication } }: TaskConfig): PushConfig {
+function withoutSecrets({ configId: id, wire, receiver: { url, authentication } }: TaskConfig): PushConfig {
   const scheme = authentication?.scheme;
   return { id, url, wire, ...defined({ authentication: scheme === undefined ? undefined : { scheme } }) };
 }

@@ -42,15 +42,15 @@ export async function* newsAfter(
         if (event.kind === 'status') ({ status } = event);
         else if (event.lastChunk) incomplete.delete(event.artifact.artifactId);
         else incomplete.add(event.artifact.artifactId);
-        const told = event.generation > generation ? toldOf(event, fold) : undefined;
-        if (told === undefined) continue;
+        const pushed = event.generation > generation ? pushedAs(event, fold) : undefined;
+        if (pushed === undefined) continue;
         const current = status;
         yield {
-          generation: told.generation,
+          generation: pushed.generation,
           atMs: commit.events.at(-1)?.atMs ?? 0,
-          event: told,
+          event: pushed,
           isWholeTask: incomplete.size > 0 && event.kind === 'status' && isFinal(status.state),
-          task: () => ({ ...fold.task, status: current, generation: told.generation }),
+          task: () => ({ ...fold.task, status: current, generation: pushed.generation }),
         };
       }
     }
@@ -62,8 +62,8 @@ export async function* newsAfter(
   return fold.generation;
 }
 
-/** A part of an artifact is not told: receivers get it whole, once it is complete. */
-function toldOf(event: TaskEvent, fold: TaskFold): TaskEvent | undefined {
+/** Returns what is pushed of an event; undefined for a part of an artifact: receivers get it whole, once it is complete. */
+function pushedAs(event: TaskEvent, fold: TaskFold): TaskEvent | undefined {
   if (event.kind === 'status') return event;
   if (!event.lastChunk) return undefined;
   const { artifactId } = event.artifact;

@@ -16,7 +16,8 @@ import { agentCard, extensionsOf, hasExtendedCard } from './card.js';
 import type { Endpoint } from './endpoint.js';
 import { a2aProblem, errorHeaders, httpErrorBody } from './errors.js';
 import { answerRpc } from './json-rpc-door.js';
-import { blockMaxMs, keepAliveMs, streamMaxMs } from './limits.js';
+import { keepAliveMs, streamMaxMs } from '../limits.js';
+import { blockMaxMs } from './limits.js';
 import { versionOf } from './read-call.js';
 
 export interface A2aOptions {

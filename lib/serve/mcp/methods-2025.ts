@@ -16,8 +16,8 @@ import {
   type Visit,
 } from './call.js';
 import { callTool } from './call-tool.js';
-import { badRequest, internalError, invalidParams, McpError, methodNotFound } from './errors.js';
-import { serverInfo } from './methods-2026-07-28.js';
+import { internalError, invalidParams, McpError, methodNotFound } from './errors.js';
+import { serverInfo, taskIdOf } from './methods-2026-07-28.js';
 import { faultOf, legacyTask } from './task-view.js';
 import { toolResult } from './tool-result.js';
 import { toolPage } from './tools.js';
@@ -113,10 +113,4 @@ async function cancel(call: Call, { tasks, endpoint }: Visit): Promise<Answer> {
 
 function hasEnded(): McpError {
   return new McpError(invalidParams, 'the task has ended and cannot be cancelled');
-}
-
-function taskIdOf({ params }: Call): string {
-  const { taskId } = params;
-  if (typeof taskId === 'string') return taskId;
-  throw badRequest(invalidParams, 'taskId must be the id of a task');
 }

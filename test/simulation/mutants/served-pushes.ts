@@ -159,11 +159,11 @@ export const servedPushesMutants: readonly Mutant[] = [
   {
     name: 'push-to-any-address',
     rule: 'the address of a config is checked when it is saved',
-    file: configs,
+    file: 'lib/operations/push-url.ts',
     edits: [
       {
-        find: 'if ((await deps.pushSender?.allows(url)) !== true) throw',
-        replace: 'if (deps.pushSender === undefined) throw',
+        find: 'if ((await pushSender?.allows(url, options)) !== true) return',
+        replace: 'if (pushSender === undefined) return',
       },
     ],
     caughtBy: pushing('a push config that cannot be used'),
