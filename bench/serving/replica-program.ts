@@ -17,6 +17,8 @@ const { url } = await startLocalEngine({
   tokens: new TokenKeys([{ keyId: 'bench', secret: new Uint8Array(32) }]),
   log: silentLog,
   port: 0,
+  // More than the idle subscribers of the measurement.
+  streamsMax: 2_000,
 });
 answerMemory();
 process.send?.({ url });

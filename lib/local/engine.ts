@@ -55,6 +55,8 @@ export interface LocalEngineOptions {
   readonly allowedOrigins?: readonly string[];
   /** URL under which others reach this machine, such as that of a tunnel. Default: its own. */
   readonly publicUrl?: string;
+  /** Streams to callers of served workflows, and their waits, that may be open at once. Default 100. */
+  readonly streamsMax?: number;
 }
 
 export interface LocalEngine {
@@ -130,13 +132,14 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
 /** Returns the doors of served workflows; undefined if the app serves none. */
 function servedDoors(
   { getDeps, lambda, stopped }: Pick<SourceParts, 'getDeps' | 'lambda'> & { readonly stopped: AbortSignal },
-  { app, managementToken, allowedOrigins = [] }: LocalEngineOptions,
+  { app, managementToken, allowedOrigins = [], streamsMax }: LocalEngineOptions,
 ): ServedDoors | undefined {
   if (app.serve === undefined) return undefined;
   const load = lazy(async () => {
     const { serveHandler } = await import('../aws/serve-handler.js');
     return serveHandler(getDeps, {
       ...{ loopbackOnly: true, allowedOrigins },
+      ...defined({ streamsMax }),
       ...defined({ managementTokens: managementToken === undefined ? undefined : () => [managementToken] }),
     });
   });
