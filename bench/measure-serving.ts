@@ -128,7 +128,7 @@ async function subscriberFigures([first]: readonly ServedProcess[]): Promise<rea
   const streams = Array.from({ length: idleSubscribers }, () => subscribe(first.url, id, left.signal));
   // The snapshot says that a stream is open; waiting for more keeps it open.
   const opened: IteratorResult<StreamEvent>[] = [];
-  // Not all at once: each leases a place, and reads which are taken.
+  // Opened in parts, since each leases a place, and reads which are taken.
   for (let from = 0; from < streams.length; from += openedAtOnce)
     opened.push(...(await Promise.all(streams.slice(from, from + openedAtOnce).map((stream) => stream.next()))));
   const rests = streams.map((stream) => stream.next().catch(() => ({ done: true, value: undefined })));

@@ -22,7 +22,7 @@ export async function answerAsStream(
   body: Buffer,
   { response, stopped }: { readonly response: ServerResponse; readonly stopped: AbortSignal },
 ): Promise<void> {
-  // One signal for both: a composed one holds some kilobytes, for each stream that is open.
+  // Both end one signal: a composed one holds some kilobytes, for each stream that is open.
   const over = new AbortController();
   const end = (): void => {
     over.abort();
