@@ -59,8 +59,14 @@ function toWake({ runId, dueAtMs }: JsonObject): DelayedWakeMessage | undefined 
   return isRun(runId) && isInstant(dueAtMs) ? { kind: 'wake', runId, dueAtMs } : undefined;
 }
 
-function toPush({ runId, configId }: JsonObject): PushMessage | undefined {
-  return isRun(runId) && isText(configId) ? { kind: 'push', runId, configId } : undefined;
+function toPush({ runId, configId, slowReceiver }: JsonObject): PushMessage | undefined {
+  if (!isRun(runId) || !isText(configId)) return undefined;
+  return {
+    kind: 'push',
+    runId,
+    configId,
+    ...defined({ slowReceiver: isText(slowReceiver) ? slowReceiver : undefined }),
+  };
 }
 
 function toPoll(fields: JsonObject): PollMessage | undefined {

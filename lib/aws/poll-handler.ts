@@ -20,9 +20,9 @@ interface Kept {
 
 /**
  * Returns the handler of the work queue and the slow queue: it reads remote tasks, at most 8 at a time per server, and
- * passes wakes on. Reads of a server that has answered slowly are passed on to the slow queue: it has invocations of its
- * own, so slow reads do not occupy those that the other servers need. With too little time left for a read none is
- * started; those messages are received again.
+ * passes wakes on, and sends pushes. What is for a server or receiver that has answered slowly is passed on to the slow
+ * queue: it has invocations of its own, so slow answers do not occupy those that the others need. With too little time left
+ * for a read or a push none is started; those messages are received again.
  */
 export function pollHandler(getDeps: GetDeps): QueueHandler {
   const limits = new Map<string, LimitFunction>();
@@ -63,7 +63,7 @@ async function doWork(
     }
     if (message.kind === 'push') {
       if (context.getRemainingTimeInMillis() < pollReserveMs) return false;
-      await handleWork(deps, message);
+      await handleWork(deps, message, slow);
       return true;
     }
     // Shares one limit among messages of older versions, which name no server.

@@ -123,7 +123,7 @@ async function admit(deps: Deps, { serve, request, arrival, refusals, openStream
     if (!mayDo(caller, 'call')) throw new EngineError('FORBIDDEN', 'the caller needs the role call');
     const own = depsOf(deps, caller);
     return {
-      tasks: createTasks(own, serve),
+      tasks: createTasks(own, serve, openStream),
       pushConfigs: deps.pushSender === undefined ? undefined : createPushConfigs(own),
       openStream,
     };

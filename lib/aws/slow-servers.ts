@@ -1,11 +1,11 @@
 import type { EpochMs } from '../base/time.js';
 
-/** Duration from which a read is slow. */
+/** Duration from which a read or a push is slow. */
 const slowReadMs = 2_000;
-/** Time for which a server counts as slow after a slow read. */
+/** Time for which a server counts as slow after that. */
 const rememberedMs = 300_000;
 
-/** Remembers, for one process, which servers answer reads slowly. */
+/** Remembers, for one process, which servers, and receivers of pushes, answer slowly. */
 export class SlowServers {
   readonly #untilMs = new Map<string, EpochMs>();
 

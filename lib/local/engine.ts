@@ -62,7 +62,7 @@ export interface LocalEngineOptions {
    * workflows are logged. Default: no.
    */
   readonly checksCode?: boolean;
-  /** Streams that callers may have open at a time. Default: 100. */
+  /** Streams to callers of served workflows, and their waits, that may be open at once. Default 100. */
   readonly streamsMax?: number;
 }
 

@@ -22,11 +22,19 @@ export async function answerAsStream(
   body: Buffer,
   { response, stopped }: { readonly response: ServerResponse; readonly stopped: AbortSignal },
 ): Promise<void> {
-  const left = new AbortController();
-  response.on('close', () => {
-    left.abort();
-  });
-  await serve(toRestEvent(request, body), streamTo(response), AbortSignal.any([left.signal, stopped]));
+  // Both end one signal: a composed one holds some kilobytes, for each stream that is open.
+  const over = new AbortController();
+  const end = (): void => {
+    over.abort();
+  };
+  response.on('close', end);
+  if (stopped.aborted) end();
+  stopped.addEventListener('abort', end);
+  try {
+    await serve(toRestEvent(request, body), streamTo(response), over.signal);
+  } finally {
+    stopped.removeEventListener('abort', end);
+  }
 }
 
 function streamTo(response: ServerResponse): ResponseStream {

@@ -85,18 +85,21 @@ export interface PushMessage {
   /** The first run of the task. */
   readonly runId: RunId;
   readonly configId: string;
+  /** Set if its receiver answers slowly, to a digest of it: the message is for the slow queue. */
+  readonly slowReceiver?: string;
 }
 
 export type WorkMessage = PollMessage | DelayedWakeMessage | PushMessage;
 
 /** Returns the message group of a message: what it reads or pushes from, so that the messages of others do not wait. */
 export function groupOf(message: WorkMessage): string | undefined {
-  if (message.kind === 'push') return message.runId;
+  if (message.kind === 'push') return message.slowReceiver ?? message.runId;
   return message.kind === 'poll' ? message.server : undefined;
 }
 
-/** Returns the queue of a message: reads of servers that answer slowly have their own. */
+/** Returns the queue of a message: servers and receivers of pushes that answer slowly have their own. */
 export function queueOf(message: WorkMessage): 'work' | 'slow' {
+  if (message.kind === 'push') return message.slowReceiver === undefined ? 'work' : 'slow';
   return message.kind === 'poll' && message.isSlow === true ? 'slow' : 'work';
 }
 

@@ -47,10 +47,23 @@ export interface TaskPage {
 /** What a subscriber is sent: the task as it is, then each change after it, exactly once and in order. */
 export type Followed = { readonly kind: 'snapshot'; readonly task: ServedTask } | TaskEvent;
 
-/** How long to wait at most. */
+/** How long to wait at most. A long wait ends at once where as many streams and waits are open as there may be. */
 export interface Until {
   readonly untilMs: EpochMs;
   readonly signal?: AbortSignal;
+  /** Whether who waits is a stream, which has its place. Default false. */
+  readonly isInStream?: boolean;
+}
+
+export interface Wait extends Until {
+  /** What ends the wait. Default: the task asks its caller. */
+  readonly until?: (task: ServedTask) => boolean;
+}
+
+export interface FollowOptions {
+  readonly afterGeneration?: number;
+  readonly untilMs?: EpochMs;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -73,23 +86,12 @@ export interface Tasks {
    * @throws EngineError `TASK_ENDED` unless it ended as canceled
    */
   cancel(taskId: string, options?: { readonly waitMs?: number }): Promise<ServedTask>;
-  /**
-   * Waits until the task is final or as `until` says (default: it asks its caller), at most until `untilMs`; then
-   * returns it as it is.
-   */
-  waitFor(
-    taskId: string,
-    untilMs: EpochMs,
-    signal?: AbortSignal,
-    until?: (task: ServedTask) => boolean,
-  ): Promise<ServedTask>;
+  /** Waits until the task is final or as `until` says, at most until `untilMs`; then returns it as it is. */
+  waitFor(taskId: string, wait: Wait): Promise<ServedTask>;
   /**
    * Follows a task to its end; ends early when `signal` aborts. `afterGeneration`: no snapshot, only what came after, also
-   * of a task that is final. @throws EngineError `TASK_ENDED` before the first event, if the task is final and there is
-   * nothing to send
+   * of a task that is final. `untilMs`: it is followed like in a wait, and not by a stream that has its place.
+   * @throws EngineError `TASK_ENDED` before the first event, if the task is final and there is nothing to send
    */
-  follow(
-    taskId: string,
-    options: { readonly afterGeneration?: number; readonly signal: AbortSignal },
-  ): AsyncIterable<Followed>;
+  follow(taskId: string, options: FollowOptions): AsyncIterable<Followed>;
 }

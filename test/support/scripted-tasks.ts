@@ -3,7 +3,7 @@ import { defined } from '../../lib/base/defined.js';
 import { canonicalJson, type JsonValue } from '../../lib/base/json.js';
 import type { Artifact, ServedTask, TaskMessage, TaskState } from '../../lib/serve/task/served-task.js';
 import { isFinal } from '../../lib/serve/task/served-task.js';
-import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../lib/serve/tasks.js';
+import type { Followed, ListRequest, SendRequest, TaskPage, Tasks, Wait } from '../../lib/serve/tasks.js';
 
 interface Kept {
   task: ServedTask;
@@ -89,7 +89,7 @@ export class ScriptedTasks {
       read: (taskId) => Promise.resolve().then(() => this.#own(owner, taskId).task),
       list: (request) => Promise.resolve().then(() => this.#list(owner, request)),
       cancel: (taskId) => Promise.resolve().then(() => this.#cancel(owner, taskId)),
-      waitFor: (taskId, untilMs, signal, until) => this.#waitFor(owner, taskId, { untilMs, signal, until }),
+      waitFor: (taskId, wait) => this.#waitFor(owner, taskId, wait),
       follow: (taskId, options) => this.#follow(owner, taskId, options),
     };
   }
@@ -172,11 +172,7 @@ export class ScriptedTasks {
   async #waitFor(
     owner: string,
     taskId: string,
-    {
-      untilMs,
-      signal,
-      until = ({ status }) => status.state === 'input-required',
-    }: { untilMs: number; signal: AbortSignal | undefined; until: ((task: ServedTask) => boolean) | undefined },
+    { untilMs, signal, until = ({ status }) => status.state === 'input-required' }: Wait,
   ): Promise<ServedTask> {
     for (;;) {
       const { task } = this.#own(owner, taskId);
@@ -228,13 +224,13 @@ export class ScriptedTasks {
 
   #kept(taskId: string): Kept {
     const kept = this.#tasks.get(taskId);
-    if (kept === undefined) throw new EngineError('TASK_NOT_FOUND', 'there is no such task');
+    if (kept === undefined) throw new EngineError('TASK_NOT_FOUND', 'no task has this id');
     return kept;
   }
 
   #own(owner: string, taskId: string): Kept {
     const kept = this.#kept(taskId);
-    if (kept.owner !== owner) throw new EngineError('TASK_NOT_FOUND', 'there is no such task');
+    if (kept.owner !== owner) throw new EngineError('TASK_NOT_FOUND', 'no task has this id');
     return kept;
   }
 }

@@ -1,7 +1,8 @@
+import { defined } from '../../base/defined.js';
 import type { EpochMs } from '../../base/time.js';
 import type { PushConfigRecord } from '../../history/push-config.js';
 import type { PushMessage } from '../../queue/queue.js';
-import { type PushAnswer, type PushSender, pushTimeoutMs } from '../../remote/push-sender.js';
+import { type Push, type PushAnswer, type PushSender, pushTimeoutMs } from '../../remote/push-sender.js';
 import type { Deps } from '../deps.js';
 import { pushAt } from '../wake.js';
 import { fateOf } from './push-fate.js';
@@ -19,19 +20,29 @@ const pushAgeMaxMs = 24 * 3_600_000;
 /** Reads of the task in one delivery. */
 const roundsMax = 20;
 
+/** The receivers that this process knows to answer slowly, by digests of their hosts. */
+export interface SlowReceivers {
+  isSlow(receiver: string, nowMs: EpochMs): boolean;
+  note(receiver: string, push: { readonly tookMs: number; readonly nowMs: EpochMs }): void;
+}
+
 /**
  * Sends what a push config is due for, one push after the other. Does nothing if another sender has the config, or if it
- * is not due.
+ * is not due. What is for a slow receiver is passed on to the slow queue, unless the message comes from there.
  * @throws EngineError if the store fails: the marker brings the config back
  */
-export async function deliverPushes(deps: Deps, { runId: taskId, configId }: PushMessage): Promise<void> {
+export async function deliverPushes(deps: Deps, message: PushMessage, slow?: SlowReceivers): Promise<void> {
+  const { runId: taskId, configId, slowReceiver } = message;
   const { pushSender } = deps;
   if (pushSender === undefined) return;
   const store = await deps.store.pushConfigs();
   const claim = { taskId, configId, writerId: deps.random.hex(16) };
   const atMs = deps.clock.nowMs();
   const config = await store.claim(claim, { atMs, claimUntilMs: atMs + claimMs });
-  if (config !== undefined) await new Delivery(deps, { store, pushSender, claim, config, startedAtMs: atMs }).run();
+  if (config === undefined) return;
+  const receiver = deps.digest(new URL(config.receiver.url).host).slice(0, 16);
+  const claimed = { store, pushSender, claim, config, startedAtMs: atMs };
+  await new Delivery(deps, claimed, { slow, receiver, isPassedOn: slowReceiver !== undefined }).run();
 }
 
 /** Yields what a config owes after its cursor, in order. Returns how far it then is; undefined if its task is gone. */
@@ -61,18 +72,28 @@ interface Claimed {
   readonly startedAtMs: EpochMs;
 }
 
+interface Pace {
+  readonly slow: SlowReceivers | undefined;
+  /** Digest of the host of the receiver. */
+  readonly receiver: string;
+  /** Whether the message has come from the slow queue. */
+  readonly isPassedOn: boolean;
+}
+
 /** The pushes that are sent under one claim. */
 class Delivery {
   readonly #deps: Deps;
   readonly #claimed: Claimed;
+  readonly #pace: Pace;
   #cursor: number;
   #failures: number;
   #refusals: number;
   #claimUntilMs: EpochMs;
 
-  constructor(deps: Deps, claimed: Claimed) {
+  constructor(deps: Deps, claimed: Claimed, pace: Pace) {
     this.#deps = deps;
     this.#claimed = claimed;
+    this.#pace = pace;
     this.#cursor = claimed.config.cursor;
     this.#failures = claimed.config.failures;
     this.#refusals = claimed.config.refusals;
@@ -80,7 +101,11 @@ class Delivery {
   }
 
   async run(): Promise<void> {
-    const { store, claim, config } = this.#claimed;
+    const { store, claim, config, startedAtMs } = this.#claimed;
+    if (this.#isToPassOn(startedAtMs)) {
+      await this.#putOff(startedAtMs);
+      return;
+    }
     for (let round = 0; round < roundsMax; round++) {
       const news = owedBy(this.#deps, config, this.#cursor);
       let next = await news.next();
@@ -95,11 +120,29 @@ class Delivery {
     const { startedAtMs } = this.#claimed;
     const nowMs = this.#deps.clock.nowMs();
     if (nowMs - news.atMs >= pushAgeMaxMs) return this.#advance(news.generation);
-    if (nowMs - startedAtMs >= deliveryMaxMs) return this.#putOff(nowMs);
+    if (nowMs - startedAtMs >= deliveryMaxMs || this.#isToPassOn(nowMs)) return this.#putOff(nowMs);
     const push = await news.push();
     // A process that was frozen meanwhile may have lost its claim.
     if (this.#deps.clock.nowMs() + pushTimeoutMs > this.#claimUntilMs) return false;
-    return this.#actOn(await this.#claimed.pushSender.send(push), news.generation);
+    return this.#actOn(await this.#send(push), news.generation);
+  }
+
+  async #send(push: Push): Promise<PushAnswer> {
+    const { clock } = this.#deps;
+    const { slow, receiver } = this.#pace;
+    const sentAtMs = clock.nowMs();
+    const answer = await this.#claimed.pushSender.send(push);
+    slow?.note(receiver, { tookMs: clock.nowMs() - sentAtMs, nowMs: clock.nowMs() });
+    return answer;
+  }
+
+  #isToPassOn(nowMs: EpochMs): boolean {
+    return !this.#pace.isPassedOn && this.#isSlow(nowMs);
+  }
+
+  #isSlow(nowMs: EpochMs): boolean {
+    const { slow, receiver } = this.#pace;
+    return slow?.isSlow(receiver, nowMs) === true;
   }
 
   async #actOn(answer: PushAnswer, generation: number): Promise<boolean> {
@@ -136,7 +179,8 @@ class Delivery {
     const { store, claim } = this.#claimed;
     await store.putOff(claim, { failures: this.#failures, refusals: this.#refusals, dueAtMs });
     const { taskId: runId, configId } = claim;
-    await pushAt(this.#deps, { kind: 'push', runId, configId }, dueAtMs);
+    const slowReceiver = this.#isSlow(this.#deps.clock.nowMs()) ? this.#pace.receiver : undefined;
+    await pushAt(this.#deps, { kind: 'push', runId, configId, ...defined({ slowReceiver }) }, dueAtMs);
     return false;
   }
 }

@@ -28,6 +28,8 @@ export interface FollowUp {
   readonly ifGenerationMatch?: number;
   /** Key of the question that is answered. Default: the oldest open one. */
   readonly answers?: string;
+  /** Writes what must be there before a new message is, which nothing but a race refuses then. May repeat. */
+  readonly prepare?: (generation: number) => Promise<void>;
 }
 
 /**
@@ -65,7 +67,10 @@ export async function followUp(deps: Deps, request: FollowUp): Promise<WaitId | 
   const heard = await hear(deps, { task, request }, record);
   if (heard === undefined) return undefined;
   const taken = { ...record, payload: heard };
-  if (question === undefined) return sendMessage(deps, { ...taken, runId: taskId });
+  if (question === undefined) {
+    await prepared(deps, { task, request }, record);
+    return sendMessage(deps, { ...taken, runId: taskId });
+  }
   return answer(deps, { task, request: { ...request, heard } }, { record: taken, waitId: question });
 }
 
@@ -99,6 +104,15 @@ async function hear(
   }
 }
 
+async function prepared(
+  deps: Deps,
+  { task, request: { taskId, prepare } }: { readonly task: ReadTask; readonly request: FollowUp },
+  record: MessageRecord,
+): Promise<void> {
+  if (prepare === undefined || (await isKnown(deps, taskId, record))) return;
+  await prepare(task.fold.generation);
+}
+
 async function sendMessage(deps: Deps, record: InboxRecord): Promise<undefined> {
   if ((await deliver(deps, record)).accepted) return undefined;
   const { state } = await untilFinal(deps, record.runId);
@@ -119,6 +133,7 @@ async function answer(
   const token = await deps.store.tokens.read(runId, waitId);
   const given = answerOf(record.payload, token);
   if (!(await fits(deps, { token, given }, { request, record }))) return undefined;
+  await prepared(deps, { task, request }, record);
   const outcome = { kind: 'completed', result: given as unknown as JsonValue, isError: false } as const;
   const settlement = newSettlement(deps, { by: 'caller', outcome });
   const servedTasks = await deps.store.servedTasks();

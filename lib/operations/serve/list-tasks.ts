@@ -28,7 +28,7 @@ export async function listTasks(deps: Deps, request: ListRequest): Promise<TaskP
   let left = { rows: rowsMax, reads: request.pageSize + readsMoreMax };
   for await (const row of rowsOf(deps, request, place?.sort)) {
     const isSought = fits(request, row);
-    const task = isSought ? await shown(deps, request, row) : undefined;
+    const task = isSought ? await readIfListed(deps, request, row) : undefined;
     if (task !== undefined) page.add(task);
     left = { rows: left.rows - 1, reads: left.reads - Number(isSought) };
     if (page.tasks.length < request.pageSize && left.rows > 0 && left.reads > 0) continue;
@@ -66,7 +66,7 @@ function fits({ skill, contextId, state }: ListRequest, row: TaskRow): boolean {
 }
 
 /** Reads the task of a row; undefined if it is gone, or not what is asked for. */
-async function shown(deps: Deps, request: ListRequest, { taskId }: TaskRow): Promise<ServedTask | undefined> {
+async function readIfListed(deps: Deps, request: ListRequest, { taskId }: TaskRow): Promise<ServedTask | undefined> {
   const task = await readTask(deps, taskId).then(
     ({ fold }) => fold.task,
     (error: unknown) => {

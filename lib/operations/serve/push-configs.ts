@@ -5,11 +5,11 @@ import { nameProblem } from '../../base/name.js';
 import type { PushConfigRecord, PushReceiver } from '../../history/push-config.js';
 import type { NewPushConfig, PushConfig, PushConfigPage, PushConfigs } from '../../serve/push-configs.js';
 import type { Deps } from '../deps.js';
+import { pushUrlProblem } from '../push-url.js';
 import { pushAt } from '../wake.js';
 import { readTask } from './read-task.js';
 
 const idMaxBytes = 256;
-const urlMaxBytes = 4_096;
 const secretMaxBytes = 8_192;
 /** Configs of one task: a turn notes on each what it owes. */
 const configsMax = 32;
@@ -22,11 +22,11 @@ export function createPushConfigs(deps: Deps): PushConfigs {
     set: async (taskId, config) => {
       const { fold } = await readTask(deps, taskId);
       await checkPushConfig(deps, config);
-      return putConfig(deps, { taskId, config, cursor: fold.generation });
+      return setConfig(deps, { taskId, config, cursor: fold.generation });
     },
     read: async (taskId, id) => {
       await readTask(deps, taskId);
-      return shown(await find(deps, taskId, id));
+      return withoutSecrets(await find(deps, taskId, id));
     },
     list: async (taskId, page) => {
       await readTask(deps, taskId);
@@ -45,45 +45,73 @@ export async function checkPushConfig(deps: Deps, config: NewPushConfig): Promis
   const { scheme, credentials } = authentication ?? {};
   const idProblem = id === undefined ? undefined : nameProblem(id, { maxBytes: idMaxBytes });
   if (idProblem !== undefined) throw invalid(`its id ${idProblem}`);
-  if (url.length > urlMaxBytes) throw invalid(`its url is longer than ${urlMaxBytes} characters`);
   if (scheme !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/.test(scheme))
     throw invalid('its scheme must be a word');
   for (const [name, secret] of Object.entries({ token, credentials }))
     if (secret !== undefined && !isHeaderValue(secret))
       throw invalid(`its ${name} must be printable ASCII, at most ${secretMaxBytes} characters`);
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.username !== '' || parsed.password !== '') throw invalid('its url must be a URL without a user name');
-  if ((await deps.pushSender?.allows(url)) !== true) throw invalid('its url must be https, at a public address');
+  const urlProblem = await pushUrlProblem(deps, url);
+  if (urlProblem !== undefined) throw invalid(`its url ${urlProblem}`);
 }
 
-/** Puts a config with a marker. `isInline`: it came with a message, whose repeat leaves it as it is. */
-export async function putConfig(
-  deps: Deps,
-  put: {
-    readonly taskId: string;
-    readonly config: NewPushConfig;
-    /** Generation after which news are pushed. */
-    readonly cursor: number;
-    readonly isInline?: boolean;
-  },
-): Promise<PushConfig> {
-  const { taskId, config, cursor, isInline = false } = put;
-  const store = await deps.store.pushConfigs();
+/**
+ * Puts the config that a start came with, unless the task has had it: a repeat of the start brings back what its first
+ * one owed, but nothing that was replaced or removed since.
+ */
+export async function putConfigOfStart(deps: Deps, taskId: string, config: IdentifiedConfig): Promise<void> {
+  await put(deps, recordOf(deps, { taskId, config, cursor: 1 }), { onlyNew: true });
+}
+
+/**
+ * Puts the config that a further message comes with, before the message: a crash between the two loses neither. One that
+ * is there already goes on where it was. @throws EngineError `INPUT_INVALID` if the task may have no more of them
+ */
+export async function putConfigOfMessage(deps: Deps, asked: Asked): Promise<void> {
+  const record = recordOf(deps, asked);
+  const before = await withIdOrRoom(deps, record);
+  if (before?.wire === record.wire && sameJson(before.receiver, record.receiver)) return;
+  await put(deps, record);
+  if (before === undefined) await requirePlace(deps, record.taskId, record.configId);
+}
+
+type IdentifiedConfig = NewPushConfig & { readonly id: string };
+
+interface Asked {
+  readonly taskId: string;
+  readonly config: NewPushConfig;
+  /** Generation after which news are pushed. */
+  readonly cursor: number;
+}
+
+async function setConfig(deps: Deps, asked: Asked): Promise<PushConfig> {
+  const record = recordOf(deps, asked);
+  const before = await withIdOrRoom(deps, record);
+  await put(deps, record);
+  if (before === undefined) await requirePlace(deps, record.taskId, record.configId);
+  return withoutSecrets(record);
+}
+
+function recordOf(deps: Deps, { taskId, config, cursor }: Asked): TaskConfig {
   const { id: configId = deps.random.hex(16), url, token, authentication, wire } = config;
-  const known = (await store.readAll(taskId)).filter(isOfTask);
-  const before = known.find((other) => other.configId === configId);
-  if (before === undefined) await requireRoom(deps, taskId, known.length);
-  const atMs = deps.clock.nowMs();
-  const record: TaskConfig = {
-    ...{ taskId, configId, createdAtMs: atMs, wire, cursor, owed: 0, failures: 0, refusals: 0 },
+  return {
+    ...{ taskId, configId, createdAtMs: deps.clock.nowMs(), wire, cursor, owed: 0, failures: 0, refusals: 0 },
     receiver: { url, ...defined({ token, authentication }) },
   };
-  const isRepeat = before?.wire === wire && sameJson(before.receiver, record.receiver);
-  if (isInline && isRepeat) return shown(before);
-  await store.put({ ...record, dueAtMs: atMs }, isInline && before === undefined);
-  if (before === undefined) await requirePlace(deps, taskId, configId);
-  await pushAt(deps, { kind: 'push', runId: taskId, configId }, atMs);
-  return shown(record);
+}
+
+/** Puts a config with a marker. */
+async function put(deps: Deps, record: TaskConfig, { onlyNew = false } = {}): Promise<void> {
+  const { taskId: runId, configId, createdAtMs: atMs } = record;
+  await (await deps.store.pushConfigs()).put({ ...record, dueAtMs: atMs }, onlyNew);
+  await pushAt(deps, { kind: 'push', runId, configId }, atMs);
+}
+
+/** Returns the config that another one replaces. @throws EngineError `INPUT_INVALID` if there is none, and no room */
+async function withIdOrRoom(deps: Deps, { taskId, configId }: TaskConfig): Promise<TaskConfig | undefined> {
+  const known = (await (await deps.store.pushConfigs()).readAll(taskId)).filter(isOfTask);
+  const before = known.find((other) => other.configId === configId);
+  if (before === undefined) await requireRoom(deps, taskId, known.length);
+  return before;
 }
 
 /** @throws EngineError `INPUT_INVALID` if a task has as many configs, or has had as many ids of them, as it may */
@@ -139,7 +167,7 @@ async function listConfigs(
   const rest = all.filter(({ configId }) => Buffer.compare(Buffer.from(configId), Buffer.from(after)) > 0);
   const page = rest.slice(0, pageSize);
   const last = rest.length > page.length ? page.at(-1) : undefined;
-  return { configs: page.map(shown), ...defined({ nextPageToken: last && tokenOf(last.configId) }) };
+  return { configs: page.map(withoutSecrets), ...defined({ nextPageToken: last && tokenOf(last.configId) }) };
 }
 
 const tokenOf = (id: string): string => Buffer.from(id).toString('base64url');
@@ -151,7 +179,7 @@ function idIn(pageToken: string): string {
 }
 
 /** Returns a config without its secrets. */
-function shown({ configId: id, wire, receiver: { url, authentication } }: TaskConfig): PushConfig {
+function withoutSecrets({ configId: id, wire, receiver: { url, authentication } }: TaskConfig): PushConfig {
   const scheme = authentication?.scheme;
   return { id, url, wire, ...defined({ authentication: scheme === undefined ? undefined : { scheme } }) };
 }

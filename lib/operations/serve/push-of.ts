@@ -40,15 +40,16 @@ export async function pushOf(
   };
 }
 
-function bodyOf(wire: A2aVersion, { event, task }: TaskNews) {
+function bodyOf(wire: A2aVersion, { event, isWholeTask, task }: TaskNews) {
   const call: Call = { version: wire, extensions };
   const whole = task();
   const { taskId, contextId, status } = whole;
   const isLast = event.kind === 'status' && isFinal(status.state);
   const named = { taskId, contextId, isLast, historyLength: historyShown };
+  const snapshot = { kind: 'snapshot', task: whole } as const;
   return wire === '1.0'
-    ? wire10.event({ ...named, followed: event }, call)
-    : wire03.event({ ...named, followed: { kind: 'snapshot', task: whole } }, call);
+    ? wire10.event({ ...named, followed: isWholeTask ? snapshot : event }, call)
+    : wire03.event({ ...named, followed: snapshot }, call);
 }
 
 async function signed(

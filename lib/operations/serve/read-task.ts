@@ -1,8 +1,8 @@
-import { EngineError } from '../../base/errors.js';
 import { isRunId } from '../../base/ids.js';
 import type { RunHead, RunRecords } from '../../history/records.js';
 import { TaskFold, type MessageOf, type ServedHead } from '../../serve/task/fold-task.js';
 import type { TaskEvent } from '../../serve/task/served-task.js';
+import { taskNotFound } from '../../serve/task-not-found.js';
 import type { Deps } from '../deps.js';
 
 /** A task as read: its fold, and the head of the run that it has come to. */
@@ -62,11 +62,6 @@ function isOwn(deps: Deps, head: RunHead): head is ServedHead & RunHead {
 
 function isOf(caller: Deps['caller'], { owner, tenant }: Pick<RunHead, 'owner' | 'tenant'>): boolean {
   return owner === caller?.id && tenant === caller?.tenant;
-}
-
-/** Creates the one error for a task that does not exist and for that of another caller. */
-export function taskNotFound(): EngineError {
-  return new EngineError('TASK_NOT_FOUND', 'no task has this id');
 }
 
 /** Id of the inbox item of a message. */

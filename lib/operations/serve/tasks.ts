@@ -4,15 +4,18 @@ import type { WaitId } from '../../base/ids.js';
 import type { JsonObject, JsonValue } from '../../base/json.js';
 import { checkJsonBytes, jsonBytes } from '../../base/json-limit.js';
 import { lazy } from '../../base/lazy.js';
-import type { Followed, ListRequest, SendRequest, TaskPage, Tasks } from '../../serve/tasks.js';
+import type { OpenStream } from '../../serve/open-streams.js';
+import type { Followed, FollowOptions, ListRequest, SendRequest, TaskPage, Tasks, Until } from '../../serve/tasks.js';
 import { isFinal, type ServedTask } from '../../serve/task/served-task.js';
 import type { ServeConfig } from '../../workflow/serve.js';
 import type { Deps } from '../deps.js';
 import { cancelTask } from './cancel-task.js';
+import type { FollowUp } from './follow-up.js';
 import { listTasks } from './list-tasks.js';
+import { placeToWait } from './place-to-wait.js';
 import { readTask } from './read-task.js';
 import type { Started } from './start-task.js';
-import { changesOf, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
+import { changesOf, type Pausing, requireOpen, untilTakenIn, waitForTask } from './watch-task.js';
 
 /** Metadata of a task are in each of its answers, and in lists. */
 const taskMetadataMaxBytes = 32 * 1024;
@@ -24,8 +27,30 @@ export const loadSendParts = lazy(() => import('./send-parts.js'));
 /** Loads what a message with a push config needs; few have one. */
 export const loadPushConfigs = lazy(() => import('./push-configs.js'));
 
-/** Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task. */
-export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
+/**
+ * Creates what doors use of served workflows, for the caller of `deps`. It keeps nothing: any process serves any task.
+ * `openStream`: long waits are counted with the streams. Default: they are not.
+ */
+export function createTasks(deps: Deps, serve: ServeConfig, openStream?: OpenStream): Tasks {
+  const inPlace = async <Result>(until: Until, wait: (pausing: Pausing) => Promise<Result>): Promise<Result> => {
+    const place = placeToWait(openStream, until, deps.clock.nowMs());
+    try {
+      return await wait(place.pausing);
+    } finally {
+      await place.leave();
+    }
+  };
+  const followInPlace = async function* (
+    { afterGeneration, ...until }: FollowOptions & Until,
+    taskId: string,
+  ): AsyncGenerator<Followed> {
+    const place = placeToWait(openStream, until, deps.clock.nowMs());
+    try {
+      yield* follow(deps, taskId, { ...place.pausing, ...defined({ afterGeneration }) });
+    } finally {
+      await place.leave();
+    }
+  };
   const read = async (taskId: string): Promise<ServedTask> => (await readTask(deps, taskId)).fold.task;
   return {
     send: async (request, until) => {
@@ -33,14 +58,21 @@ export function createTasks(deps: Deps, serve: ServeConfig): Tasks {
       // A start is accepted whatever a read would come to.
       if (task !== undefined) return task;
       if (answered === undefined || until === undefined) return read(taskId);
-      return untilTakenIn(deps, { taskId, waitId: answered }, until);
+      return inPlace(until, async (pausing) => untilTakenIn(deps, { taskId, waitId: answered }, pausing));
     },
     read,
     list: async (request: ListRequest): Promise<TaskPage> => listTasks(deps, request),
-    cancel: async (taskId, options) => cancelTask(deps, taskId, options),
-    waitFor: async (taskId, untilMs, signal, until) =>
-      waitForTask(deps, taskId, { untilMs, ...defined({ signal, until }) }),
-    follow: (taskId, options) => follow(deps, taskId, options),
+    cancel: async (taskId, { waitMs } = {}) => {
+      if (waitMs === undefined) return cancelTask(deps, taskId);
+      const untilMs = deps.clock.nowMs() + waitMs;
+      return inPlace({ untilMs }, async (pausing) => cancelTask(deps, taskId, pausing));
+    },
+    waitFor: async (taskId, { until, ...wait }) =>
+      inPlace(wait, async (pausing) => waitForTask(deps, taskId, { ...pausing, until })),
+    follow: (taskId, { untilMs, ...options }) =>
+      untilMs === undefined
+        ? follow(deps, taskId, { ...options, untilMs: Infinity })
+        : followInPlace({ ...options, untilMs }, taskId),
   };
 }
 
@@ -49,28 +81,41 @@ interface Sent extends Started {
   readonly answered?: WaitId;
 }
 
-/** Takes a message, and then the push config that came with it. A repeat of the message does not begin pushes anew. */
+/** Takes a message, with the push config that comes with it. A repeat of the message changes no config. */
 async function sendWithPush(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
-  const { push, message } = request;
+  const { push, message, key = message.messageId } = request;
   if (push === undefined) return send(deps, serve, request);
-  const { checkPushConfig, putConfig } = await loadPushConfigs();
+  const { checkPushConfig, putConfigOfMessage, putConfigOfStart } = await loadPushConfigs();
   await checkPushConfig(deps, push);
-  const generation = request.taskId === undefined ? 1 : (await readTask(deps, request.taskId)).fold.generation;
-  const sent = await send(deps, serve, request);
-  const id = push.id ?? deps.digest(`push ${message.messageId}`).slice(0, 32);
-  await putConfig(deps, { taskId: sent.taskId, config: { ...push, id }, cursor: generation, isInline: true });
-  return sent;
+  const config = { ...push, id: push.id ?? deps.digest(`push ${key}`).slice(0, 32) };
+  const { taskId } = request;
+  if (taskId !== undefined)
+    return sendMore(deps, serve, {
+      ...{ ...request, taskId },
+      prepare: async (cursor) => putConfigOfMessage(deps, { taskId, config, cursor }),
+    });
+  const started = await start(deps, serve, request);
+  await putConfigOfStart(deps, started.taskId, config);
+  return started;
 }
 
 async function send(deps: Deps, serve: ServeConfig, request: SendRequest): Promise<Sent> {
-  const { taskId, contextId, message, ifGenerationMatch, answers } = request;
-  if (taskId === undefined) return start(deps, serve, request);
+  const { taskId } = request;
+  return taskId === undefined ? start(deps, serve, request) : sendMore(deps, serve, { ...request, taskId });
+}
+
+async function sendMore(
+  deps: Deps,
+  serve: ServeConfig,
+  { contextId, ...request }: SendRequest & Pick<FollowUp, 'taskId' | 'prepare'>,
+): Promise<Sent> {
+  const { taskId, message, ifGenerationMatch, answers, prepare } = request;
   const { fold } = await readTask(deps, taskId);
   if (contextId !== undefined && contextId !== fold.task.contextId)
     throw new EngineError('INPUT_INVALID', 'the task belongs to another context');
   const { admitMessage, followUp } = await loadSendParts();
   await admitMessage(deps, serve);
-  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers }) });
+  const answered = await followUp(deps, { taskId, message, ...defined({ ifGenerationMatch, answers, prepare }) });
   return { taskId, ...defined({ answered }) };
 }
 
@@ -116,7 +161,7 @@ function names({ skills = {} }: ServeConfig): string {
 async function* follow(
   deps: Deps,
   taskId: string,
-  { afterGeneration, signal }: { readonly afterGeneration?: number; readonly signal: AbortSignal },
+  { afterGeneration, ...pausing }: Pausing & { readonly afterGeneration?: number },
 ): AsyncGenerator<Followed> {
   const read = await readTask(deps, taskId);
   const { fold, past } = read;
@@ -125,5 +170,5 @@ async function* follow(
   if (afterGeneration === undefined) yield { kind: 'snapshot', task: fold.task };
   else for (const event of past) if (event.generation > afterGeneration) yield event;
   if (isFinal(fold.state)) return;
-  for await (const events of changesOf(deps, read, { untilMs: Infinity, signal })) yield* events;
+  for await (const events of changesOf(deps, read, pausing)) yield* events;
 }

@@ -17,7 +17,7 @@ const hookMaxMs = 10_000;
 const growthMaxBytes = 16 * 1024;
 
 /** Returns what the caller is told of events and outcome, after the hook. @throws whatever the hook throws */
-export async function toldOf(
+export async function filteredForCaller(
   deps: Deps,
   { head, hook }: { readonly head: RunHead; readonly hook: TextHook },
   { events, outcome }: { readonly events: readonly HistoryEvent[]; readonly outcome?: RunOutcome | undefined },

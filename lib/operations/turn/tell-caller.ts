@@ -17,9 +17,9 @@ export async function asTold({ deps, run }: PassContext, said: Said): Promise<Sa
   const { head } = run;
   const hook = deps.app.serve?.text?.outgoing;
   if (head.task === undefined || hook === undefined) return said;
-  const { toldOf } = await loadTextHooks();
+  const { filteredForCaller } = await loadTextHooks();
   try {
-    const { events, outcome } = await toldOf(deps, { head, hook }, said);
+    const { events, outcome } = await filteredForCaller(deps, { head, hook }, said);
     return outcome === undefined ? { events } : { events, outcome };
   } catch {
     // Its error may hold the text.

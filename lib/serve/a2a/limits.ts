@@ -2,8 +2,6 @@
 
 const KiB = 1024;
 
-/** Largest body of a request. */
-export const requestMaxBytes = 4 * 1024 * KiB;
 /** Longest id of a task, context, message or push config. */
 export const idMaxBytes = 255;
 export const partsMax = 1_000;
@@ -24,8 +22,5 @@ export const pageMaxBytes = 5_000_000;
 export const toldSchemaMaxBytes = 2 * KiB;
 /** Longest wait of a blocking message: an HTTP API times out after 30 s. */
 export const blockMaxMs = 25_000;
-/** Time after which a stream ends, to be opened again. */
-export const streamMaxMs = 180_000;
 /** Seconds after which a client may ask again for a stream that was refused. */
 export const streamRetrySeconds = 15;
-export const keepAliveMs = 15_000;

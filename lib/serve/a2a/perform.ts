@@ -5,6 +5,7 @@ import type { Clock, EpochMs } from '../../base/time.js';
 import { isFinal, type ServedTask, type TaskState } from '../task/served-task.js';
 import type { OpenedStream, OpenStream } from '../open-streams.js';
 import type { PushConfigs } from '../push-configs.js';
+import { rested } from '../rested.js';
 import type { Followed, Tasks } from '../tasks.js';
 import type { A2aVersion } from './call.js';
 import { A2aError } from './errors.js';
@@ -39,8 +40,9 @@ export async function perform(operation: Operation, visit: Visit, version: A2aVe
       const { taskId, historyLength, afterGeneration: seen = 0 } = operation;
       const task = await tasks.read(taskId);
       const isNew = task.generation > seen || isFinal(task.status.state);
-      const until = { untilMs: visit.clock.nowMs() + visit.blockMaxMs, beyond: seen };
-      return { kind: 'task', task: isNew ? task : await rested(task, until, visit), historyLength, wasSent: false };
+      const until = ({ generation }: ServedTask): boolean => generation > seen;
+      const wait = { untilMs: visit.clock.nowMs() + visit.blockMaxMs, signal: visit.signal, until };
+      return { kind: 'task', task: isNew ? task : await rested(tasks, task, wait), historyLength, wasSent: false };
     }
     case 'list':
       return list(operation, tasks);
@@ -99,7 +101,7 @@ async function send(operation: SendOperation, visit: Visit): Promise<Answer> {
   const task = await tasks.send(request, until === 'accepted' ? undefined : { untilMs, signal });
   return {
     kind: 'task',
-    task: until === 'accepted' ? task : await rested(task, { untilMs }, visit),
+    task: until === 'accepted' ? task : await rested(tasks, task, { untilMs, signal }),
     ...{ historyLength, wasSent: true },
   };
 }
@@ -112,7 +114,7 @@ async function sendStreamed(
 ): Promise<Answer> {
   const place = await placeFor(visit);
   try {
-    const task = await visit.tasks.send(request, { untilMs, signal: visit.signal });
+    const task = await visit.tasks.send(request, { untilMs, signal: visit.signal, isInStream: true });
     const answer = await streamSent(task, historyLength, visit);
     return { ...answer, ...defined({ place }) };
   } catch (error) {
@@ -147,21 +149,6 @@ async function placeFor({ openStream, signal, end }: Visit): Promise<OpenedStrea
     'as many streams are open as there may be: send messages without a stream and poll the task, or have its news pushed',
     streamRetrySeconds,
   );
-}
-
-/** Waits for a task that was sent a message. The task is there: a store that fails now is no reason to send it again. */
-async function rested(
-  task: ServedTask,
-  { untilMs, beyond }: { readonly untilMs: EpochMs; readonly beyond?: number },
-  { tasks, signal }: Visit,
-): Promise<ServedTask> {
-  try {
-    const until = beyond === undefined ? undefined : ({ generation }: ServedTask) => generation > beyond;
-    return await tasks.waitFor(task.taskId, untilMs, signal, until);
-  } catch (error) {
-    if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
-    return task;
-  }
 }
 
 async function streamSent(task: ServedTask, historyLength: number, visit: Visit): Promise<StreamAnswer> {

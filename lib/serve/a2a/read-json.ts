@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../base/json.js';
 import { type BodyFault, readJson as read } from '../read-json.js';
 import { A2aError, type A2aReason } from './errors.js';
-import { requestMaxBytes } from './limits.js';
+import { requestMaxBytes } from '../limits.js';
 
 const reasons: Readonly<Record<BodyFault, A2aReason>> = {
   media_type: 'CONTENT_TYPE_NOT_SUPPORTED',

@@ -10,14 +10,15 @@ import type { ServeConfig } from '../../workflow/serve.js';
 import type { Admitted } from '../admitted.js';
 import { jsonResponse } from '../json-response.js';
 import { realTimer, type Timer } from '../sse.js';
+import { admittedToSkill } from './admitted-to-skill.js';
 import type { A2aVersion } from './call.js';
 import { agentCard, extensionsOf, hasExtendedCard } from './card.js';
 import type { Endpoint } from './endpoint.js';
 import { a2aProblem, errorHeaders, httpErrorBody } from './errors.js';
 import { answerRpc } from './json-rpc-door.js';
-import { blockMaxMs, keepAliveMs, streamMaxMs } from './limits.js';
+import { keepAliveMs, streamMaxMs } from '../limits.js';
+import { blockMaxMs } from './limits.js';
 import { versionOf } from './read-call.js';
-import { pushConfigsOfSkill, tasksOfSkill } from './tasks-of-skill.js';
 
 export interface A2aOptions {
   readonly serve: ServeConfig;
@@ -109,13 +110,7 @@ function endpointOf(context: Context, options: A2aOptions): Endpoint {
     const admitted = await options.admit(context.req.raw, context.env as unknown);
     // Judged now: strangers must not tell a skill that the card does not show from one that is not there.
     skillIn(context, serve);
-    if (skill === undefined) return admitted;
-    const { tasks, pushConfigs } = admitted;
-    return {
-      ...admitted,
-      tasks: tasksOfSkill(tasks, skill),
-      pushConfigs: pushConfigs && pushConfigsOfSkill(pushConfigs, tasks, skill),
-    };
+    return skill === undefined ? admitted : admittedToSkill(admitted, skill);
   };
   const hasMore = hasExtendedCard(serve, skill);
   return {

@@ -20,7 +20,7 @@ export async function answerQuestions(task: ServedTask, responses: JsonObject, v
   if (answered.length === 0) return task;
   const keys = new Set(answered.map(({ key }) => key));
   const isTaken = ({ questions: open = [] }: ServedTask): boolean => !open.some(({ key }) => keys.has(key));
-  return tasks.waitFor(taskId, endpoint.clock.nowMs() + takenMaxMs, signal, isTaken);
+  return tasks.waitFor(taskId, { untilMs: endpoint.clock.nowMs() + takenMaxMs, signal, until: isTaken });
 }
 
 async function answerQuestion(

@@ -1,6 +1,7 @@
 import { hasCode } from '../../base/errors.js';
 import { isJsonObject, type JsonObject } from '../../base/json.js';
 import type { SkillConfig } from '../../workflow/serve.js';
+import { rested } from '../rested.js';
 import { isFinal, type ServedTask } from '../task/served-task.js';
 import { type Answer, type Call, modern, responseOf, result, tasksExtension, type Visit } from './call.js';
 import { answerQuestions } from './answer-questions.js';
@@ -42,7 +43,7 @@ export async function callTool(call: Call, visit: Visit): Promise<Answer> {
   const { progressToken } = call.meta;
   if (typeof progressToken === 'string' || typeof progressToken === 'number')
     return { kind: 'stream', messages: withProgress(begun.task, called, call, visit) };
-  return result(promptAnswer(await rested(begun.task, visit), called, call, visit));
+  return result(promptAnswer(await prompted(begun.task, visit), called, call, visit));
 }
 
 /** Returns whether the call is answered with a task. @throws McpError if it must be one, or must not, and cannot */
@@ -105,26 +106,16 @@ async function asTask(task: ServedTask, called: SkillCalled, call: Call, visit: 
   const { clock } = visit.endpoint;
   if (call.version !== modern) return result({ task: legacyTask(task, clock.nowMs()) });
   if (called.config.asksFirst === true) {
-    const asking = await rested(task, visit, call.params['requestState'] !== undefined);
+    const asking = call.params['requestState'] === undefined ? await prompted(task, visit) : task;
     const asked = inputRequired(asking, called, call, visit);
     if (asked !== undefined) return result(asked);
   }
   return result({ resultType: 'task', ...taskFields(task, clock.nowMs(), call.capabilities) });
 }
 
-/**
- * Waits until the task has ended or asks, as long as a call may take. The task is there: a store that fails now is no
- * reason to call again.
- */
-async function rested(task: ServedTask, { tasks, endpoint, signal }: Visit, isAtOnce = false): Promise<ServedTask> {
-  const { clock, promptMaxMs } = endpoint;
-  if (isAtOnce) return task;
-  try {
-    return await tasks.waitFor(task.taskId, clock.nowMs() + promptMaxMs, signal);
-  } catch (error) {
-    if (!hasCode(error, 'STORE_UNAVAILABLE')) throw error;
-    return task;
-  }
+/** Waits until the task has ended or asks, as long as a call may take. */
+async function prompted(task: ServedTask, { tasks, endpoint, signal }: Visit): Promise<ServedTask> {
+  return rested(tasks, task, { untilMs: endpoint.clock.nowMs() + endpoint.promptMaxMs, signal });
 }
 
 /** Returns the result of a task that has ended, the questions of one that asks, otherwise its handle. */

@@ -1,9 +1,5 @@
 // Limits of what MCP clients send and are sent.
 
-const KiB = 1024;
-
-/** Largest body of a request. */
-export const requestMaxBytes = 4 * 1024 * KiB;
 /** Most requests of a batch. */
 export const batchMax = 50;
 /** Tools on a page of the list. */
@@ -14,11 +10,8 @@ export const cacheTtlMs = 60_000;
 export const promptMaxMs = 20_000;
 /** Longest wait of the tool that waits: hosts end calls after 60 s. */
 export const waitMaxMs = 50_000;
-/** Time after which a stream ends, to be opened again. */
-export const streamMaxMs = 180_000;
 /** When a client may try again that found no place for a stream. */
 export const streamRetrySeconds = 30;
-export const keepAliveMs = 15_000;
 /** Bounds of the interval after which a client is told to read a task again: a tenth of its age. */
 export const pollMinMs = 1_000;
 export const pollMaxMs = 30_000;

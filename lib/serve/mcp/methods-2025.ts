@@ -16,8 +16,8 @@ import {
   type Visit,
 } from './call.js';
 import { callTool } from './call-tool.js';
-import { badRequest, internalError, invalidParams, McpError, methodNotFound } from './errors.js';
-import { serverInfo } from './methods-2026-07-28.js';
+import { internalError, invalidParams, McpError, methodNotFound } from './errors.js';
+import { serverInfo, taskIdOf } from './methods-2026-07-28.js';
 import { faultOf, legacyTask } from './task-view.js';
 import { toolResult } from './tool-result.js';
 import { toolPage } from './tools.js';
@@ -78,7 +78,8 @@ async function* resultInTime(
   { tasks, endpoint, signal }: Visit,
 ): AsyncGenerator<JsonObject, undefined> {
   const { clock, streamMaxMs } = endpoint;
-  const task = await tasks.waitFor(taskId, clock.nowMs() + streamMaxMs, signal, () => false);
+  const untilMs = clock.nowMs() + streamMaxMs;
+  const task = await tasks.waitFor(taskId, { untilMs, signal, until: () => false, isInStream: true });
   if (!isFinal(task.status.state))
     throw new McpError(internalError, 'the task has not ended yet; ask for its result again');
   yield responseOf(call.id, resultOf(task, call));
@@ -112,10 +113,4 @@ async function cancel(call: Call, { tasks, endpoint }: Visit): Promise<Answer> {
 
 function hasEnded(): McpError {
   return new McpError(invalidParams, 'the task has ended and cannot be cancelled');
-}
-
-function taskIdOf({ params }: Call): string {
-  const { taskId } = params;
-  if (typeof taskId === 'string') return taskId;
-  throw badRequest(invalidParams, 'taskId must be the id of a task');
 }

@@ -87,7 +87,8 @@ export function serverInfo({ agent }: Visit['endpoint']['serve']): JsonObject {
   };
 }
 
-function taskIdOf({ params }: Call): string {
+/** Returns the task that a call names. @throws McpError `-32602` */
+export function taskIdOf({ params }: Call): string {
   const { taskId } = params;
   if (typeof taskId === 'string') return taskId;
   throw badRequest(invalidParams, 'taskId must be the id of a task');

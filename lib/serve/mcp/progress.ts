@@ -20,6 +20,7 @@ export async function* progressOf(
   try {
     const source = tasks.follow(taskId, {
       afterGeneration: generation,
+      untilMs: endpoint.clock.nowMs() + endpoint.promptMaxMs,
       signal: AbortSignal.any([signal, over.signal]),
     });
     for await (const event of source) {

@@ -14,15 +14,8 @@ import { stopOf } from '../stop-of.js';
 import type { Answer, McpEndpoint, RpcId, Visit } from './call.js';
 import { aiCatalog, challengeOf, resourceMetadata, serverCard } from './discovery.js';
 import { badRequest, internalError, invalidRequest, mcpError, McpError, parseError, rpcError } from './errors.js';
-import {
-  batchMax,
-  keepAliveMs,
-  promptMaxMs,
-  requestMaxBytes,
-  streamMaxMs,
-  streamRetrySeconds,
-  waitMaxMs,
-} from './limits.js';
+import { keepAliveMs, requestMaxBytes, streamMaxMs } from '../limits.js';
+import { batchMax, promptMaxMs, streamRetrySeconds, waitMaxMs } from './limits.js';
 import { answerLegacy } from './methods-2025.js';
 import { answerModern } from './methods-2026-07-28.js';
 import { legacyVersionOf, type Message, messageIn, modernCall, notServed } from './read-call.js';

@@ -41,7 +41,7 @@ const tools: Readonly<Record<string, RunTool>> = {
     );
   },
   wait_for_run: async ({ runId }, _, { tasks, endpoint, signal }) =>
-    tasks.waitFor(runIdIn(runId), endpoint.clock.nowMs() + endpoint.waitMaxMs, signal),
+    tasks.waitFor(runIdIn(runId), { untilMs: endpoint.clock.nowMs() + endpoint.waitMaxMs, signal }),
   signal_run: async ({ runId, question, ...said }, _, { tasks, endpoint, signal }) => {
     const taskId = runIdIn(runId);
     const answers = nameIn('question', question);

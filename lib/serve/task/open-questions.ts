@@ -23,7 +23,7 @@ export class OpenQuestions {
 
   /** The questions as callers see them; undefined if there is none. */
   get shown(): readonly OpenQuestion[] | undefined {
-    return this.#questions.size === 0 ? undefined : [...this.#questions.values()].map(shown);
+    return this.#questions.size === 0 ? undefined : [...this.#questions.values()].map(asCallersSee);
   }
 
   /** What the caller is asked: one question at a time. */
@@ -60,7 +60,7 @@ export class OpenQuestions {
   }
 }
 
-function shown({ name, message, form }: Asked): OpenQuestion {
+function asCallersSee({ name, message, form }: Asked): OpenQuestion {
   const { schema, url } = form;
   const kind = form.kind === 'auth' ? 'auth' : 'form';
   return { key: message.messageId, name, kind, message: form.message, ...defined({ schema, url }) };

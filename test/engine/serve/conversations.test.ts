@@ -19,7 +19,7 @@ describe('a conversation with a served workflow', () => {
     const { app, tasks } = served;
     const taskId = await served.start();
     await tasks.send({ taskId, message: served.message('blue') });
-    const waiting = tasks.waitFor(taskId, Infinity);
+    const waiting = tasks.waitFor(taskId, { untilMs: Infinity });
     await app.settleDown();
     await tasks.send({ taskId, message: served.message('and red') });
     await app.pass({ seconds: 10 });

@@ -205,14 +205,14 @@ describe('CF-13: a read that names a generation', () => {
     const untilMs = agent.app.deps.clock.nowMs() + 25_000;
     const { signal } = new AbortController();
     const beyond = (seen: number) => (task: ServedTask) => task.generation > seen;
-    expect((await agent.tasks.waitFor(agent.taskId, untilMs, signal, beyond(generation - 1))).generation).toBe(
-      generation,
-    );
-    const waiting = agent.tasks.waitFor(agent.taskId, untilMs, signal, beyond(generation));
+    expect(
+      (await agent.tasks.waitFor(agent.taskId, { untilMs, signal, until: beyond(generation - 1) })).generation,
+    ).toBe(generation);
+    const waiting = agent.tasks.waitFor(agent.taskId, { untilMs, signal, until: beyond(generation) });
     await agent.app.signal(agent.taskId, 'news', 'half');
     await agent.app.pass({ seconds: 5 });
     expect((await waiting).generation).toBe(generation + 1);
-    const idle = agent.tasks.waitFor(agent.taskId, untilMs, signal, beyond(generation + 1));
+    const idle = agent.tasks.waitFor(agent.taskId, { untilMs, signal, until: beyond(generation + 1) });
     await agent.app.pass({ seconds: 30 });
     expect((await idle).generation).toBe(generation + 1);
   });

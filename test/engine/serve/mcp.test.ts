@@ -369,6 +369,25 @@ describe('a served workflow, for a host without tasks', () => {
     expect(messages.at(-1)).toMatchObject({ result: { content: [{ text: 'done' }] } });
   });
 
+  it('waits for nothing where as many streams and waits are open as there may be', async () => {
+    const { app, modern, legacy } = served(
+      async (ctx) => ctx.signal('never'),
+      {},
+      async () => undefined,
+    );
+    const { deps } = app as unknown as { readonly deps: Deps };
+    const beganAtMs = deps.clock.nowMs();
+    const call = async (name: string, args: JsonObject, meta?: JsonObject) =>
+      modern('tools/call', { name, arguments: args }, { ...plain, ...(meta === undefined ? {} : { meta }) });
+    const handle = (await call('flow', {})).body.result?.['structuredContent'] as { readonly runId: string };
+    const withProgress = await call('flow', {}, { progressToken: 'p' });
+    expect(withProgress.messages).toMatchObject([{ result: { structuredContent: { status: 'working' } } }]);
+    const { runId } = handle;
+    expect((await call('wait_for_run', { runId })).body.result).toMatchObject({ structuredContent: { runId } });
+    expect((await legacy('tasks/cancel', { taskId: runId })).body.error?.message).toContain('ask again');
+    expect(deps.clock.nowMs()).toBe(beganAtMs);
+  });
+
   it('shows the progress and the result of a call that brings answers', async () => {
     const { app, modern } = served(async (ctx) => {
       await ctx.ask({ to: 'caller', name: 'sure', message: 'Sure?', schema: choice });

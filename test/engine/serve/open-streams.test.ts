@@ -78,7 +78,7 @@ function aDesk(max: number, { streamMaxMs = 180_000 }: { readonly streamMaxMs?: 
     const openStream = createOpenStream({ ...deps, delay }, max);
     const routes = createA2aRoutes({
       ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: silentLog, pushes: false, timer, streamMaxMs },
-      admit: () => ({ tasks, openStream }),
+      admit: () => ({ tasks: createTasks({ ...deps, caller: ann }, serve, openStream), openStream }),
     });
     return {
       fetch: async (path, body, version = '1.0') =>
@@ -248,6 +248,67 @@ describe('streams to callers', () => {
     const taskId = await desk.start();
     const opened = await Promise.all(Array.from({ length: 20 }, () => desk.subscribe(taskId, desk.aProcess())));
     expect(opened.filter(({ status }) => status === 200)).toHaveLength(5);
+  });
+});
+
+describe('waits of callers', () => {
+  const blocking = (id: string) => rpc('SendMessage', { message: { ...message10().message, messageId: id } });
+  const stateOf = async (response: Response): Promise<string> => {
+    const { result } = (await response.json()) as { result: { task: { status: { state: string } } } };
+    return result.task.status.state;
+  };
+
+  it('take the place of a stream until they end', async () => {
+    const desk = aDesk(1);
+    const taskId = await desk.start();
+    const waiting = desk.aProcess().fetch('/agents/report/a2a', blocking('m1'));
+    await desk.app.pass({ seconds: 20 });
+    expect((await desk.subscribe(taskId)).status).toBe(503);
+    await desk.app.pass({ seconds: 10 });
+    expect(await stateOf(await waiting)).toBe('TASK_STATE_WORKING');
+    expect((await desk.subscribe(taskId)).status).toBe(200);
+  });
+
+  it('end at once where there is no place, with the task as it is', async () => {
+    const desk = aDesk(1);
+    await desk.subscribe(await desk.start());
+    const { clock } = desk.deps;
+    const beganAtMs = clock.nowMs();
+    const answered = desk.aProcess().fetch('/agents/report/a2a', blocking('m1'));
+    const endedAtMs = answered.then(() => clock.nowMs());
+    await desk.app.pass({ seconds: 30 });
+    expect(await stateOf(await answered)).toMatch(/SUBMITTED|WORKING/);
+    expect(await endedAtMs).toBe(beganAtMs);
+    expect((await desk.tasks.list({ pageSize: 10 })).totalSize).toBe(2);
+  });
+
+  it('cost no place if they end with their first look', async () => {
+    const desk = aDesk(1);
+    const taskId = await desk.start();
+    await desk.app.signal(taskId, 'end');
+    await desk.app.settleDown();
+    const asked: unknown[] = [];
+    const tasks = createTasks({ ...desk.deps, caller: ann }, serve, async (stream) => void asked.push(stream));
+    const untilMs = desk.deps.clock.nowMs() + 25_000;
+    expect((await tasks.waitFor(taskId, { untilMs })).status.state).toBe('completed');
+    expect(asked).toEqual([]);
+  });
+
+  it('give their place back if the store fails', async () => {
+    const desk = aDesk(1);
+    const taskId = await desk.start();
+    const waiting = desk.aProcess().fetch('/agents/report/a2a', blocking('m1'));
+    await desk.app.pass({ seconds: 1 });
+    const { runs } = desk.deps.store;
+    const readAfter = runs.readAfter.bind(runs);
+    runs.readAfter = async () => {
+      throw new EngineError('STORE_UNAVAILABLE', 'away');
+    };
+    await desk.app.pass({ seconds: 5 });
+    runs.readAfter = readAfter;
+    expect((await waiting).status).toBe(200);
+    await desk.app.pass({ seconds: 70 });
+    expect((await desk.subscribe(taskId)).status).toBe(200);
   });
 });
 

@@ -150,6 +150,29 @@ describe('news of a task', () => {
     expect(rows).not.toHaveProperty('append');
   });
 
+  it('end with the whole task if it has artifacts that were never said to be complete', async () => {
+    const served = new Served(async (ctx, input) => {
+      if ((input as { readonly isLast?: true }).isLast) return 'done';
+      ctx.artifact({ artifactId: 'rows', text: 'a', append: true });
+      ctx.artifact({ artifactId: 'whole', text: 'c', lastChunk: true });
+      await ctx.sleep({ minutes: 10 });
+      ctx.artifact({ artifactId: 'rows', text: 'b', append: true });
+      return ctx.continueAsNew({ isLast: true });
+    });
+    const taskId = await served.start({});
+    await served.pass({ hours: 1 });
+    const bodies = served.taken.map(({ body }) => JSON.parse(body) as { readonly task?: object });
+    expect(bodies.map((body) => Object.keys(body)[0])).toEqual([
+      ...['statusUpdate', 'artifactUpdate', 'artifactUpdate', 'task'],
+    ]);
+    expect(bodies.at(-1)?.task).toMatchObject({
+      id: taskId,
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ artifactId: 'rows', parts: [{ text: 'a' }, { text: 'b' }] }, {}, { artifactId: 'result' }],
+    });
+    expect(await due(served)).toEqual([]);
+  });
+
   it('are tasks for a receiver of 0.3, each in the state of its event', async () => {
     const served = new Served(threeStates);
     const taskId = await served.start({ wire: '0.3' });
@@ -502,7 +525,8 @@ describe('a push config', () => {
     { authentication: { scheme: 'Bearer', credentials: 'ä' } },
   ])('that cannot be used is refused before anything is written: %j', async (part) => {
     const served = new Served(threeStates);
-    await expect(served.start(part)).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    const refused = await served.start(part).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'INPUT_INVALID' });
     expect(served.writes).toBe(0);
   });
 
@@ -518,6 +542,112 @@ describe('a push config', () => {
     await send();
     await served.pass({ hours: 1 });
     expect(served.news).toEqual(allNews);
+  });
+});
+
+describe('the push config of a message', () => {
+  const waiting = async (ctx: WorkflowContext): Promise<void> => {
+    for await (const message of ctx.messages()) ctx.progress(message.parts as never);
+  };
+  const start = async (served: Served, push: Partial<NewPushConfig>, messageId = 'm'): Promise<string> => {
+    const { taskId } = await served.tasks().send({
+      message: { messageId, role: 'user', parts: [{ text: 'go' }] },
+      ...{ skill: 'flow', arguments: {}, key: 'k', push: { url, wire: '1.0', ...push } },
+    });
+    return taskId;
+  };
+  const sayMore = async (served: Served, taskId: string, push: Partial<NewPushConfig>, messageId = 'more') =>
+    served.tasks().send({
+      message: { messageId, role: 'user', parts: [{ text: messageId }] },
+      ...{ taskId, push: { url, wire: '1.0', ...push } },
+    });
+  const idsOf = async (served: Served, taskId: string): Promise<readonly string[]> => {
+    const { configs } = await served.configs().list(taskId, { pageSize: 100 });
+    return configs.map((config) => `${config.id} ${config.url}`);
+  };
+
+  it.each([
+    ['removed', [], async (configs: PushConfigs, taskId: string) => configs.remove(taskId, 'one')],
+    [
+      'replaced',
+      ['one https://elsewhere.example'],
+      async (configs: PushConfigs, taskId: string) =>
+        configs.set(taskId, { id: 'one', url: 'https://elsewhere.example', wire: '1.0' }),
+    ],
+  ])('stays as it is when the message is repeated: %s', async (_, left, change) => {
+    const served = new Served(waiting);
+    const taskId = await start(served, { id: 'one' });
+    await change(served.configs(), taskId);
+    await start(served, { id: 'one' });
+    expect(await idsOf(served, taskId)).toEqual(left);
+
+    await sayMore(served, taskId, { id: 'one', token: 'second' });
+    await change(served.configs(), taskId);
+    await sayMore(served, taskId, { id: 'one', token: 'second' });
+    expect(await idsOf(served, taskId)).toEqual(left);
+  });
+
+  it('is put once for all starts under one key, whatever the ids of their messages', async () => {
+    const served = new Served(waiting);
+    const taskId = await start(served, {}, 'm1');
+    await start(served, {}, 'm2');
+    expect(await idsOf(served, taskId)).toHaveLength(1);
+  });
+
+  it('may have the id of one that was removed', async () => {
+    const served = new Served(waiting);
+    const taskId = await start(served, { id: 'one' });
+    await served.configs().remove(taskId, 'one');
+    await sayMore(served, taskId, { id: 'one' });
+    expect(await idsOf(served, taskId)).toEqual([`one ${url}`]);
+  });
+
+  it('is refused before the message is taken if the task may have no more', async () => {
+    const served = new Served(waiting);
+    const taskId = await start(served, { id: 'one' });
+    for (let n = 1; n < 32; n++) await served.configs().set(taskId, { id: `c${n}`, url, wire: '1.0' });
+    await served.pass({ minutes: 1 });
+    const writes = served.writes;
+    await expect(sayMore(served, taskId, { id: 'late' })).rejects.toMatchObject({ code: 'INPUT_INVALID' });
+    expect(served.writes).toBe(writes);
+    // A repeat is answered like the first.
+    await expect(start(served, { id: 'one' })).resolves.toBe(taskId);
+    await served.pass({ minutes: 1 });
+    expect((await served.tasks().read(taskId)).history).toHaveLength(1);
+  });
+
+  it('is not put if the message is refused', async () => {
+    const served = new Served(async () => 'done');
+    const taskId = await start(served, { id: 'one' });
+    const late = served.tasks().send({
+      message: { messageId: 'late', role: 'user', parts: [{ text: 'late' }] },
+      ...{ taskId, ifGenerationMatch: 9, push: { id: 'late', url, wire: '1.0' } },
+    });
+    await expect(late).rejects.toMatchObject({ code: 'QUESTION_CLOSED' });
+    await served.pass({ hours: 1 });
+    await expect(sayMore(served, taskId, { id: 'late' })).rejects.toMatchObject({ code: 'TASK_ENDED' });
+    expect(await idsOf(served, taskId)).toEqual([`one ${url}`]);
+  });
+
+  it.each([
+    ['before', false],
+    ['after', true],
+  ])('owes all its news if the process dies %s its put, once the message is repeated', async (_, diesAfter) => {
+    const served = new Served(waiting);
+    Object.assign(served, { deathAt: served.accesses + 1, diesAfter });
+    await expect(start(served, { id: 'one' })).rejects.toMatchObject({ code: /^STORE_/ });
+    await served.pass({ minutes: 10 });
+    const taskId = await start(served, { id: 'one' });
+    await served.pass({ minutes: 10 });
+    expect(served.news).toEqual(['2 working']);
+
+    // Its accesses: the configs that are there, the count of their ids, the put.
+    Object.assign(served, { deathAt: served.accesses + 3 });
+    await expect(sayMore(served, taskId, { id: 'two', url: `${url}/2` })).rejects.toMatchObject({ code: /^STORE_/ });
+    await served.pass({ minutes: 10 });
+    await sayMore(served, taskId, { id: 'two', url: `${url}/2` });
+    await served.pass({ minutes: 10 });
+    expect(served.sent.filter((push) => push.url === `${url}/2`)).toHaveLength(2);
   });
 });
 

@@ -5,6 +5,7 @@ import { silentLog } from '../../../lib/base/log.js';
 import type { Deps } from '../../../lib/operations/deps.js';
 import { createTasks } from '../../../lib/operations/serve/tasks.js';
 import { createMcpRoutes } from '../../../lib/serve/mcp/routes.js';
+import type { OpenStream } from '../../../lib/serve/open-streams.js';
 import type { ServeConfig, SkillConfig } from '../../../lib/workflow/serve.js';
 import { declaresForms, declaresTasks, mcpRequests, type Replied } from '../../support/mcp-requests.js';
 
@@ -19,7 +20,7 @@ export interface Served extends ReturnType<typeof mcpRequests> {
 }
 
 /** A deployment that serves one workflow over MCP, on a virtual clock. */
-export function served(run: Run, config: Partial<SkillConfig> = {}): Served {
+export function served(run: Run, config: Partial<SkillConfig> = {}, openStream?: OpenStream): Served {
   const app = createTestApp(defineApp({ workflows: [defineWorkflow({ name: 'flow', run })] }));
   const { deps } = app as unknown as { readonly deps: Deps };
   const serve: ServeConfig = {
@@ -41,7 +42,7 @@ export function served(run: Run, config: Partial<SkillConfig> = {}): Served {
     },
     admit: (request) => {
       const id = request.headers.get('authorization')?.replace('Bearer ', '') ?? 'ann';
-      return { tasks: createTasks({ ...deps, caller: { id, roles: ['call'] } }, serve) };
+      return { tasks: createTasks({ ...deps, caller: { id, roles: ['call'] } }, serve, openStream), openStream };
     },
   });
   const requests = mcpRequests(routes);

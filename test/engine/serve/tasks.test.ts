@@ -109,7 +109,7 @@ describe('a served workflow', () => {
     await app.settleDown();
     const untilMs = app.clock.nowMs() + 25_000;
     const reply = tasks().send({ taskId, message: user({ text: 'yes' }) }, { untilMs });
-    const rested = reply.then(async () => tasks().waitFor(taskId, untilMs));
+    const rested = reply.then(async () => tasks().waitFor(taskId, { untilMs }));
     await app.pass({ seconds: 5 });
     expect((await reply).history.map(({ parts }) => parts)).toContainEqual([{ text: 'yes' }]);
     expect((await rested).status.message?.parts).toEqual([{ text: 'Quite sure?' }]);

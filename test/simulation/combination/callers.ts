@@ -262,8 +262,9 @@ export class Callers {
     const wait = this.#pickWait(pick, isMovable);
     if (wait === undefined) return;
     const clockMs = deps.clock.nowMs();
-    const wasPast = Number(this.#tokenOf(wait)?.['deadlineAtMs'] ?? Infinity) <= clockMs;
     const answer = await heartbeatToken(deps, { token: deps.tokens.settleToken(wait), extendByMs: by * S });
+    // As it was at the write: another heartbeat, by a clock that is behind, may have come before this one.
+    const wasPast = (this.#oracles.movedFrom(wait) ?? Infinity) <= clockMs;
     if (wasPast && !answer.settled)
       this.#world.fail('heartbeat-revives', `wait ${wait.waitId} of run ${short(wait.runId)}`);
   }

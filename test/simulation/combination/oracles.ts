@@ -48,6 +48,8 @@ export class Oracles {
   readonly #world: World;
   /** Inbox items of runs without a head. */
   readonly #seeded = new Map<string, Item[]>();
+  /** The deadline that each wait had before the write that moved it last. */
+  readonly #movedFrom = new Map<string, number>();
   /** The chains that an id has pointed to, by their first run. */
   readonly #named = new Map<string, Set<string>>();
 
@@ -78,6 +80,11 @@ export class Oracles {
     return this.known.books.get(runId);
   }
 
+  /** Returns the deadline that a wait had before it was moved last; undefined if it never was. */
+  movedFrom({ runId, waitId }: { readonly runId: string; readonly waitId: string }): number | undefined {
+    return this.#movedFrom.get(`${runId} ${waitId}`);
+  }
+
   /** Returns the last existing run of the chain. */
   lastOf(runId: string): Book | undefined {
     const chain = this.known.books.get(runId)?.chain;
@@ -102,6 +109,9 @@ export class Oracles {
       else if (sk.startsWith('p#')) this.served?.receivers.onItem(item);
       else if (sk.startsWith('t#')) {
         const token = toToken(item);
+        const before = Number(old?.['deadlineAtMs'] ?? Infinity);
+        if (before !== Infinity && before !== token.deadlineAtMs)
+          this.#movedFrom.set(`${runId} ${token.waitId}`, before);
         this.tasks.onToken(book, token, old);
         if (token.settlement !== undefined && old?.['settledAtMs'] === undefined) this.pushes?.onSettled(token);
       } else if (sk.startsWith('i#') && old === undefined) this.#onInbox(book, toInbox(item));

@@ -57,16 +57,16 @@ export const callbacksMutants: readonly Mutant[] = [
     name: 'callback-to-any-host',
     rule: 'callbacks go only to the hosts that the app allows',
     file: check,
-    edits: [{ find: 'allowedHosts?.includes(parsed.host) === false', replace: 'allowedHosts?.length === 0' }],
+    edits: [{ find: 'allowedHosts?.includes(new URL(url).host) === false', replace: 'allowedHosts?.length === 0' }],
     caughtBy: calling('a callback that cannot be used is refused before'),
   },
   {
     name: 'callback-to-any-address',
     rule: 'the address of a callback is checked at the start',
-    file: check,
+    file: 'lib/operations/push-url.ts',
     edits: [
       {
-        find: '(await pushSender?.allows(url, { allowPrivateAddresses })) !== true',
+        find: '(await pushSender?.allows(url, options)) !== true',
         replace: 'pushSender === undefined',
       },
     ],

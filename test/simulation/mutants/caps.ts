@@ -12,6 +12,7 @@ const of =
 const capped = of('caps', 'served tasks under caps');
 const chained = of('call-chains', 'a chain of calls');
 const streamed = of('open-streams', 'streams to callers');
+const waited = of('open-streams', 'waits of callers');
 const inContext = of('contexts', 'a context whose tasks wait for one another');
 
 const counts = storePart('tenant-counts');
@@ -212,6 +213,27 @@ export const capsMutants: readonly Mutant[] = [
     'lib/serve/sse.ts',
     ['    await place?.leave();\n', ''],
     'are no more than there may be',
+  ),
+  waited(
+    'wait-without-place',
+    'a wait takes a place, and ends where there is none',
+    'lib/operations/serve/watch-task.ts',
+    ['if (!hasPaused && (await mayPause?.()) === false) return;', ''],
+    'end at once where there is no place',
+  ),
+  waited(
+    'place-of-a-wait-kept',
+    'a wait that ends gives its place back',
+    'lib/operations/serve/place-to-wait.ts',
+    ['      await place?.leave();\n', ''],
+    'take the place of a stream until they end',
+  ),
+  waited(
+    'place-taken-at-once',
+    'a wait that ends with its first look costs nothing',
+    'lib/operations/serve/watch-task.ts',
+    ['let hasPaused = false;\n', 'let hasPaused = false;\n  await mayPause?.();\n'],
+    'cost no place if they end with their first look',
   ),
   streamed(
     'place-not-renewed',

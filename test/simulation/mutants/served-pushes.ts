@@ -29,6 +29,38 @@ export const servedPushesMutants: readonly Mutant[] = [
     caughtBy: pushing('news of a task that a turn committed before their config was put'),
   },
   {
+    name: 'push-config-of-a-repeated-start',
+    rule: 'a repeated start brings back no config that was replaced or removed',
+    file: configs,
+    edits: [{ find: '{ onlyNew: true }', replace: '{ onlyNew: false }' }],
+    caughtBy: pushing('the push config of a message stays as it is when the message is repeated'),
+  },
+  {
+    name: 'push-config-of-a-repeated-message',
+    rule: 'a repeated message puts no config',
+    file: 'lib/operations/serve/follow-up.ts',
+    edits: [
+      {
+        find: 'if (prepare === undefined || (await isKnown(deps, taskId, record))) return;',
+        replace: 'if (prepare === undefined) return;',
+      },
+    ],
+    caughtBy: pushing('the push config of a message stays as it is when the message is repeated'),
+  },
+  {
+    name: 'push-config-after-its-message',
+    rule: 'the config of a message is put before the message',
+    file: 'lib/operations/serve/follow-up.ts',
+    edits: [
+      {
+        find: 'await prepared(deps, { task, request }, record);\n    return sendMessage(deps, { ...taken, runId: taskId });',
+        replace:
+          'await sendMessage(deps, { ...taken, runId: taskId });\n    await request.prepare?.(task.fold.generation);\n    return undefined;',
+      },
+    ],
+    caughtBy: pushing('the push config of a message owes all its news if the process dies'),
+  },
+  {
     name: 'push-claim-of-two',
     rule: 'a sender claims the config, if no claim stands',
     file: items,
@@ -76,6 +108,13 @@ export const servedPushesMutants: readonly Mutant[] = [
     caughtBy: pushing('news of a task are pushed in order'),
   },
   {
+    name: 'push-of-the-end-alone',
+    rule: 'artifacts that are never complete are pushed with the end',
+    file: news,
+    edits: [{ find: 'incomplete.size > 0 &&', replace: 'incomplete.size < 0 &&' }],
+    caughtBy: pushing('news of a task end with the whole task'),
+  },
+  {
     name: 'push-for-ever',
     rule: 'a push that is a day old is passed over',
     file: delivery,
@@ -120,13 +159,23 @@ export const servedPushesMutants: readonly Mutant[] = [
   {
     name: 'push-to-any-address',
     rule: 'the address of a config is checked when it is saved',
-    file: configs,
+    file: 'lib/operations/push-url.ts',
     edits: [
       {
-        find: 'if ((await deps.pushSender?.allows(url)) !== true) throw',
-        replace: 'if (deps.pushSender === undefined) throw',
+        find: 'if ((await pushSender?.allows(url, options)) !== true) return',
+        replace: 'if (pushSender === undefined) return',
       },
     ],
     caughtBy: pushing('a push config that cannot be used'),
+  },
+  {
+    name: 'push-to-a-slow-receiver-stays',
+    rule: 'what is for a receiver that answers slowly is passed on',
+    file: delivery,
+    edits: [{ find: 'return !this.#pace.isPassedOn && this.#isSlow(nowMs);', replace: 'return false;' }],
+    caughtBy: testsIn(
+      'test/system/functions/handlers.test.ts',
+      'work for a receiver of pushes that answers slowly is passed on',
+    ),
   },
 ];

@@ -10,6 +10,8 @@ import { system } from '../../../lib/process/system.js';
 import { turnHandler } from '../../../lib/aws/turn-handler.js';
 import { EngineError } from '../../../lib/base/errors.js';
 import { startRun } from '../../../lib/operations/requests/start-run.js';
+import { groupOf, type PushMessage, queueOf } from '../../../lib/queue/queue.js';
+import type { Push, PushSender } from '../../../lib/remote/push-sender.js';
 import { defineApp } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { aWorld, type World } from '../../unit/http/world.js';
@@ -34,6 +36,21 @@ function batch(event: SQSEvent, bodies: readonly { id: string; body: string; gro
       attributes: { ...record!.attributes, ...(group === undefined ? {} : { MessageGroupId: group }) },
     })),
   };
+}
+
+/** A world that pushes through a sender, and its handler of work. */
+function aPollWorld(pushSender: PushSender) {
+  const world = aWorld();
+  const handler = pollHandler(() => ({ ...world.deps, pushSender }));
+  const handle = async (...bodies: readonly string[]) =>
+    handler(
+      batch(
+        standard,
+        bodies.map((body, n) => ({ id: `m${n}`, body })),
+      ),
+      plenty,
+    );
+  return { world, handle };
 }
 
 async function aRun(world: World, workflow = 'waits'): Promise<string> {
@@ -423,6 +440,65 @@ describe('the poll function', () => {
     });
     expect(handled).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }] });
     expect(world.reports.reads).toBe(0);
+  });
+});
+
+describe('work for a receiver of pushes that answers slowly', () => {
+  const isSlow = ({ url }: Push): boolean => url.includes('slow');
+
+  /** A world in which pushes to one receiver take ten seconds, and no answer comes. */
+  async function pushingWorld(urls: readonly string[]) {
+    const sent: string[] = [];
+    const { world, handle } = aPollWorld({
+      allows: async () => true,
+      send: async (push) => {
+        sent.push(push.url);
+        if (!isSlow(push)) return { kind: 'answered', status: 204 };
+        world.clock.atMs += 10_000;
+        return { kind: 'failed' };
+      },
+    });
+    const store = await world.deps.store.pushConfigs();
+    const bodies: string[] = [];
+    for (const [n, url] of urls.entries()) {
+      const taskId = await aRun(world);
+      const { atMs } = world.clock;
+      const config = { taskId, configId: `c${n}`, createdAtMs: atMs, wire: 'callback' } as const;
+      const counts = { cursor: 0, owed: 1, failures: 0, refusals: 0, dueAtMs: atMs };
+      await store.put({ ...config, ...counts, receiver: { url, secret: 'whsec_' } });
+      bodies.push(JSON.stringify({ kind: 'push', runId: taskId, configId: config.configId }));
+    }
+    world.queues.work.receive(100);
+    return { world, sent, bodies, handle };
+  }
+  const slow = 'https://slow.example/a';
+
+  it('is passed on to the slow queue, and pushes to others are sent', async () => {
+    const { world, sent, bodies, handle } = await pushingWorld([
+      ...[slow, 'https://slow.example/b', 'https://quick.example'],
+    ]);
+    await handle(bodies[0]!);
+    expect(await handle(bodies[1]!, bodies[2]!)).toEqual({ batchItemFailures: [] });
+    expect(sent).toEqual([slow, 'https://quick.example']);
+    // The retry of the first one comes later, to the slow queue too.
+    world.clock.atMs += 5_000;
+    const passedOn = world.queues.work.receive(100).map((message) => JSON.parse(message.body) as PushMessage);
+    expect(passedOn.map(({ configId }) => configId).toSorted()).toEqual(['c0', 'c1']);
+    expect(passedOn.map(queueOf)).toEqual(['slow', 'slow']);
+    // With one group, tasks that have their news pushed there do not delay those that are read elsewhere.
+    expect(new Set(passedOn.map(groupOf)).size).toBe(1);
+    expect(JSON.stringify(passedOn)).not.toContain('slow.example');
+
+    await handle(...passedOn.map((message) => JSON.stringify(message)));
+    expect(sent.slice(2).toSorted()).toEqual([slow, 'https://slow.example/b']);
+  });
+
+  it('is done again five minutes after the last slow push', async () => {
+    const { world, sent, bodies, handle } = await pushingWorld([slow, 'https://slow.example/b']);
+    await handle(bodies[0]!);
+    world.clock.atMs += 300_000;
+    await handle(bodies[1]!);
+    expect(sent).toHaveLength(2);
   });
 });
 

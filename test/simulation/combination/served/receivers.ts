@@ -148,9 +148,10 @@ export class Receivers {
 interface StreamResponse {
   readonly statusUpdate?: { readonly metadata: Readonly<Record<string, { readonly generation: number }>> };
   readonly artifactUpdate?: StreamResponse['statusUpdate'];
+  readonly task?: StreamResponse['statusUpdate'];
 }
 
 function generationOf({ body }: Push): number {
-  const { statusUpdate, artifactUpdate } = JSON.parse(body) as StreamResponse;
-  return (statusUpdate ?? artifactUpdate)?.metadata[sequenceExtension]?.generation ?? 0;
+  const { statusUpdate, artifactUpdate, task } = JSON.parse(body) as StreamResponse;
+  return (statusUpdate ?? artifactUpdate ?? task)?.metadata[sequenceExtension]?.generation ?? 0;
 }

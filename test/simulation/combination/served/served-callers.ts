@@ -185,7 +185,7 @@ export class ServedCallers {
   /** Waits for a task to end or ask, as a blocking message does; `answered`: the question that was answered before. */
   async #wait(deps: Deps, tasks: Tasks, { taskId, generation }: TaskTruth, answered?: string): Promise<void> {
     const untilMs = deps.clock.nowMs() + 25 * S;
-    const task = await tasks.waitFor(taskId, untilMs);
+    const task = await tasks.waitFor(taskId, { untilMs });
     this.#oracles.checkTask(task, generation);
     if (answered !== undefined && questionOf(task) === answered && deps.clock.nowMs() < untilMs)
       this.#fail('answered-question-shown', answered);

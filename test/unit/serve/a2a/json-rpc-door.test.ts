@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../../lib/base/errors.js';
 import type { JsonObject } from '../../../../lib/base/json.js';
+import type { PushConfig } from '../../../../lib/serve/push-configs.js';
 import { MemoryPushConfigs } from '../../../support/memory-push-configs.js';
 import { ScriptedTasks } from '../../../support/scripted-tasks.js';
 import { aMessage, anAgent, type Answered, blocksOf, dataOf, serve } from './agent.js';
@@ -123,7 +124,7 @@ describe('the version (A2A-S17)', () => {
     const answer = await anAgent().rpc('tasks/get', { id: 'x' }, { 'a2a-version': '' });
     expect(answer.body['error']).toEqual({
       code: -32001,
-      message: 'there is no such task',
+      message: 'no task has this id',
       data: { reason: 'TASK_NOT_FOUND' },
     });
   });
@@ -426,19 +427,30 @@ describe('reading tasks', () => {
     expect(resultOf(await agent.rpc('GetTask', { id }, {}, '/agents/triage/a2a'))['id']).toBe(id);
   });
 
-  it.each(['Create', 'Get', 'Delete', 'List'])(
-    'the endpoint of a skill has no push configs of the tasks of another (%s)',
-    async (verb) => {
-      const tasks = new ScriptedTasks();
-      const pushConfigs = new MemoryPushConfigs(tasks.of('alice'));
-      const agent = anAgent(undefined, { pushes: true, admit: () => ({ tasks: tasks.of('alice'), pushConfigs }) });
-      const params = { taskId: await started(agent), id: 'p', url: 'https://receiver.example' };
-      await agent.rpc('CreateTaskPushNotificationConfig', params);
-      const method = `${verb}TaskPushNotificationConfig${verb === 'List' ? 's' : ''}`;
-      expect(codeOf(await agent.rpc(method, params, {}, '/agents/monthlyReport/a2a'))).toBe(-32001);
-      expect(codeOf(await agent.rpc(method, params, {}, '/agents/triage/a2a'))).toBeUndefined();
-    },
-  );
+  it('the endpoint of a skill has the push configs of its tasks alone', async () => {
+    const configs = new Map<string, Map<string, PushConfig>>();
+    const scripted = new ScriptedTasks();
+    const tasks = scripted.of('alice');
+    const agent = anAgent(undefined, {
+      pushes: true,
+      admit: () => ({ tasks, pushConfigs: new MemoryPushConfigs(tasks, configs) }),
+    });
+    const taskId = await started(agent);
+    const config = { taskId, id: 'c', url: 'https://receiver.example.com' };
+    const calls = [
+      ['CreateTaskPushNotificationConfig', config],
+      ['GetTaskPushNotificationConfig', { taskId, id: 'c' }],
+      ['ListTaskPushNotificationConfigs', { taskId }],
+      ['DeleteTaskPushNotificationConfig', { taskId, id: 'c' }],
+    ] as const;
+    for (const [method, params] of calls) {
+      const foreign = await agent.rpc(method, params, {}, '/agents/monthlyReport/a2a');
+      expect(codeOf(foreign)).toBe(-32001);
+      const unknown = { ...params, taskId: 'f'.repeat(32) };
+      expect(foreign.body).toEqual((await agent.rpc(method, unknown, {}, '/agents/monthlyReport/a2a')).body);
+      expect(codeOf(await agent.rpc(method, params, {}, '/agents/triage/a2a'))).toBe(undefined);
+    }
+  });
 
   it('a task that is too large for a reply leaves out the content of its oldest artifacts (A2A-S25)', async () => {
     const agent = anAgent();

@@ -215,7 +215,7 @@ describe('the official client of 0.3', () => {
 
   it('knows our errors', async () => {
     const client = await connect();
-    await expect(client.getTask({ id: 'nothing' })).rejects.toThrow(/no such task|not found/i);
+    await expect(client.getTask({ id: 'nothing' })).rejects.toThrow(/no task has this id|not found/i);
     const { id } = (await client.sendMessage(aSend('hello'))) as Task03;
     await expect(client.cancelTask({ id })).rejects.toThrow(/over|cancel/i);
   });

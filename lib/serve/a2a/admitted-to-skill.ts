@@ -1,11 +1,28 @@
 import { EngineError } from '../../base/errors.js';
+import type { Admitted } from '../admitted.js';
 import type { PushConfigs } from '../push-configs.js';
+import { taskNotFound } from '../task-not-found.js';
 import type { ServedTask } from '../task/served-task.js';
 import type { Tasks } from '../tasks.js';
 
-/** Returns the tasks of a caller as the agent of one skill shows them: a task of another skill is not found. */
-export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
-  const own = async (taskId: string): Promise<ServedTask> => ownOf(tasks, skill, taskId);
+/** Reads a task of the skill. @throws EngineError `TASK_NOT_FOUND` for one of another skill */
+type ReadOwn = (taskId: string) => Promise<ServedTask>;
+
+/** Returns what a caller reaches at the agent of one skill: a task of another skill is not found. */
+export function admittedToSkill({ tasks, pushConfigs, ...more }: Admitted, skill: string): Admitted {
+  const own: ReadOwn = async (taskId) => {
+    const task = await tasks.read(taskId);
+    if (task.skill !== skill) throw taskNotFound();
+    return task;
+  };
+  return {
+    ...more,
+    tasks: tasksOfSkill(tasks, skill, own),
+    pushConfigs: pushConfigs && pushConfigsOfSkill(pushConfigs, own),
+  };
+}
+
+function tasksOfSkill(tasks: Tasks, skill: string, own: ReadOwn): Tasks {
   return {
     async send(request, until) {
       if (request.skill !== undefined && request.skill !== skill)
@@ -20,7 +37,7 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
       return tasks.cancel(taskId, options);
     },
     // Only for tasks that have been sent a message or read here.
-    waitFor: (...asked) => tasks.waitFor(...asked),
+    waitFor: (taskId, wait) => tasks.waitFor(taskId, wait),
     async *follow(taskId, options) {
       await own(taskId);
       yield* tasks.follow(taskId, options);
@@ -28,9 +45,7 @@ export function tasksOfSkill(tasks: Tasks, skill: string): Tasks {
   };
 }
 
-/** Returns the push configs likewise. */
-export function pushConfigsOfSkill(configs: PushConfigs, tasks: Tasks, skill: string): PushConfigs {
-  const own = async (taskId: string): Promise<unknown> => ownOf(tasks, skill, taskId);
+function pushConfigsOfSkill(configs: PushConfigs, own: ReadOwn): PushConfigs {
   return {
     async set(taskId, config) {
       await own(taskId);
@@ -46,13 +61,7 @@ export function pushConfigsOfSkill(configs: PushConfigs, tasks: Tasks, skill: st
     },
     async remove(taskId, id) {
       await own(taskId);
-      return configs.remove(taskId, id);
+      await configs.remove(taskId, id);
     },
   };
-}
-
-async function ownOf(tasks: Tasks, skill: string, taskId: string): Promise<ServedTask> {
-  const task = await tasks.read(taskId);
-  if (task.skill !== skill) throw new EngineError('TASK_NOT_FOUND', 'no task has this id');
-  return task;
 }
