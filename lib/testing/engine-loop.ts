@@ -31,7 +31,7 @@ export class EngineLoop {
   readonly #starts = new Set<Promise<void>>();
 
   /** `ticks`: whether schedules start runs. */
-  constructor({ deps, clock, queues, changes }: TestDeps, { ticks }: { readonly ticks: boolean }) {
+  constructor({ deps, clock, queues, changes }: TestDeps, { ticks = false }: { readonly ticks?: boolean } = {}) {
     this.#deps = deps;
     this.#clock = clock;
     this.#queues = queues;

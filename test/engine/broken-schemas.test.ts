@@ -219,7 +219,7 @@ describe('F22 a run that goes on', () => {
 it('F22 a schedule starts its runs with what the schema makes of their input', async () => {
   const flow = defineWorkflow({ name: 'nightly', input: numbers, run: async (_, input) => input });
   const schedules = [{ name: 'nightly', workflow: flow, input: { n: '7' }, every: { hours: 1 } }];
-  const app = createTestApp(defineApp({ workflows: [flow], schedules }));
+  const app = createTestApp(defineApp({ workflows: [flow], schedules }), { schedules: true });
   await app.pass({ hours: 1, minutes: 1 });
   const [run] = (await listRuns(app.deps, { limit: 1 })).runs;
   expect((await app.show(run?.runId ?? '')).outcome).toEqual({ status: 'completed', result: { n: 7, seen: true } });

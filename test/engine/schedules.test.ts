@@ -17,7 +17,7 @@ const report = defineWorkflow<{ minutes: number }>({
 
 function scheduled(config: Partial<ScheduleConfig> & Pick<ScheduleConfig, 'name'>, minutes = 1) {
   const schedule = { workflow: report, input: { minutes }, every: { minutes: 15 }, ...config } as ScheduleConfig;
-  return createTestApp(defineApp({ workflows: [report], schedules: [schedule] }));
+  return createTestApp(defineApp({ workflows: [report], schedules: [schedule] }), { schedules: true });
 }
 
 type ScheduledApp = ReturnType<typeof scheduled>;
@@ -26,6 +26,13 @@ async function runs(app: ScheduledApp): Promise<readonly string[]> {
   const list = await listRuns(app.deps, { limit: 100 });
   return list.runs.map(({ tags, status }) => `${tags?.['tick'] ?? ''} ${status}`).sort();
 }
+
+it('a schedule of the app does not tick in a test that is not about it (F48)', async () => {
+  const every = { name: 'hourly', workflow: report, every: { hours: 1 } } as const;
+  const app = createTestApp(defineApp({ workflows: [report], schedules: [every] }));
+  await app.pass({ days: 2 });
+  expect(await app.list()).toEqual([]);
+});
 
 describe('a schedule (EN 22)', () => {
   it('starts a run at each interval, and says of each which tick it is', async () => {
@@ -47,6 +54,7 @@ describe('a schedule (EN 22)', () => {
       timeZone: 'Europe/Berlin',
     };
     const app = createTestApp(defineApp({ workflows: [report], schedules: [nightly] }), {
+      schedules: true,
       startAtMs: Date.UTC(2026, 2, 27),
     });
     await app.pass({ days: 3, hours: 23 });
@@ -108,7 +116,7 @@ describe('a schedule (EN 22)', () => {
     });
     const started = async (overlap: 'skip' | 'cancel') => {
       const schedule = { name: 'quarterly', workflow: rolling, input: { round: 1 }, every: { minutes: 15 }, overlap };
-      const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }));
+      const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }), { schedules: true });
       await app.pass({ minutes: 41 });
       const list = await listRuns(app.deps, { limit: 100 });
       return list.runs.map(({ tags, status }) => `${tags?.['tick']?.slice(11, 16) ?? ''} ${status}`).sort();
@@ -137,7 +145,7 @@ describe('a schedule (EN 22)', () => {
         },
       });
       const schedule = { name: 'quarterly', workflow: rolling, input: { round: 1 }, every: { minutes: 15 }, overlap };
-      const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }));
+      const app = createTestApp(defineApp({ workflows: [rolling], schedules: [schedule] }), { schedules: true });
       await app.pass({ minutes: 19 });
       // The run of 00:15 ends at 00:20, and the run that continues it cannot be created before the tick of 00:30.
       const { store } = app.deps;
@@ -339,7 +347,7 @@ describe('a schedule (EN 22)', () => {
         { name: 'fine', workflow: report, every: { minutes: 15 }, input: { minutes: 1 } },
       ],
     });
-    const app = createTestApp(config);
+    const app = createTestApp(config, { schedules: true });
     await app.pass({ minutes: 20 });
     expect(await runs(app)).toEqual(['2026-01-01T00:15:00.000Z completed']);
   });
@@ -376,7 +384,7 @@ describe('a schedule (EN 22)', () => {
   it('with such a minute starts nothing, and the others go on', async () => {
     const fine = { name: 'fine', workflow: report, input: { minutes: 1 }, every: { minutes: 1 } };
     const broken = { ...fine, name: 'broken', cron: '61 * * * *' };
-    const { deps } = createTestApp(defineApp({ workflows: [report], schedules: [broken, fine] }));
+    const { deps } = createTestApp(defineApp({ workflows: [report], schedules: [broken, fine] }), { schedules: true });
     const logged: unknown[] = [];
     const log = { ...deps.log, error: (event: string, fields?: object) => void logged.push({ event, ...fields }) };
     expect(await tickSchedules({ ...deps, log })).toEqual({ started: 1 });

@@ -274,7 +274,7 @@ describe('the examples of docs/workflows.md', () => {
   });
 
   example('schedules', 'starts the report of the night, ten minutes after two at the latest', async () => {
-    const app = createTestApp(schedulesApp);
+    const app = createTestApp(schedulesApp, { schedules: true });
     await app.pass({ days: 1 });
     const { runs } = await listRuns(app.deps, { limit: 10 });
     expect(runs).toMatchObject([

@@ -28,7 +28,7 @@ const holds = defineWorkflow<{ round: number }>({
 });
 
 function newApp(app: App = defineApp({ workflows: [holds] })) {
-  const kit = createTestApp(app);
+  const kit = createTestApp(app, { schedules: true });
   const start = (more: Partial<NamedStartRequest> = {}) =>
     startNamedRun(kit.deps, { workflow: 'holds', id: 'h', input: { round: 1 }, ...more });
   return { kit, start };
