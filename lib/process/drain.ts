@@ -32,7 +32,7 @@ function handle(promise: Promise<unknown>): void {
 }
 
 // Taken when the module loads: fake timers of test runners replace both, and nothing would ever resolve.
-const { nextTick } = process;
+const nextTick = process.nextTick.bind(process);
 const { queueMicrotask: afterMicrotasks } = globalThis;
 
 function drain(): Promise<void> {
