@@ -12,7 +12,6 @@ import { createPushConfigs } from '../operations/serve/push-configs.js';
 import { createOpenStream } from '../operations/serve/stream-slots.js';
 import { createTasks } from '../operations/serve/tasks.js';
 import { createA2aRoutes } from '../serve/a2a/routes.js';
-import type { OpenStream } from '../serve/open-streams.js';
 import { publicKeys } from '../serve/push-keys.js';
 import type { Serving } from '../topology/env.js';
 import type { ServeConfig } from '../workflow/serve.js';
@@ -64,13 +63,12 @@ const loadRefusals = lazy(() => import('../http/refusals.js'));
 function createRoutes(deps: Deps, options: ServeOptions) {
   if (deps.app.serve === undefined) throw new EngineError('CONFIG_INVALID', 'the app serves no workflows');
   const serve = atUrl(deps.app.serve, options.serveUrl);
-  const openStream = createOpenStream(deps, options.streamsMax ?? streamsMaxDefault);
   const refusals = lazy(async () => new (await loadRefusals()).Refusals(deps));
   const shared = {
     ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: deps.log },
     ...defined({ streamMaxMs: options.streamMaxMs }),
     admit: async (request: Request, arrival: unknown) =>
-      admit(deps, { serve, request, arrival: arrival as Arrival, refusals, openStream }, options),
+      admit(deps, { serve, request, arrival: arrival as Arrival, refusals }, options),
   };
   const routes = createA2aRoutes({
     ...shared,
@@ -111,17 +109,17 @@ interface Knock {
   readonly request: Request;
   readonly arrival: Arrival;
   readonly refusals: () => Promise<Refusals>;
-  readonly openStream: OpenStream;
 }
 
 /** @throws EngineError `UNAUTHORIZED`, `FORBIDDEN` */
-async function admit(deps: Deps, { serve, request, arrival, refusals, openStream }: Knock, options: ServeOptions) {
+async function admit(deps: Deps, { serve, request, arrival, refusals }: Knock, options: ServeOptions) {
   let caller: Caller | undefined;
   try {
     if (options.loopbackOnly === true) requireLoopback(request, options.allowedOrigins);
     caller = await callerOf(deps, request, arrival, options);
     if (!mayDo(caller, 'call')) throw new EngineError('FORBIDDEN', 'the caller needs the role call');
     const own = depsOf(deps, caller);
+    const openStream = createOpenStream(own, options.streamsMax ?? streamsMaxDefault);
     return {
       tasks: createTasks(own, serve, openStream),
       pushConfigs: deps.pushSender === undefined ? undefined : createPushConfigs(own),

@@ -52,6 +52,6 @@ export async function admitMessage(deps: Deps, { limits }: ServeConfig): Promise
 }
 
 /** Returns a digest of the caller, or of something of its own: equal ids in two tenants are different callers. */
-function callerDigest({ caller, digest }: Pick<Deps, 'caller' | 'digest'>, own = ''): string {
+export function callerDigest({ caller, digest }: Pick<Deps, 'caller' | 'digest'>, own = ''): string {
   return digest(JSON.stringify([caller?.tenant ?? null, caller?.id ?? null, own])).slice(0, 32);
 }

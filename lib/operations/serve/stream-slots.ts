@@ -2,15 +2,19 @@ import type { EpochMs } from '../../base/time.js';
 import type { OpenedStream, OpenStream } from '../../serve/open-streams.js';
 import type { Slots } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
+import { callerDigest } from './caps.js';
 
 /** Time for which a place is kept without a sign of life of its stream: that of a dead process is free again then. */
 const leaseMs = 60_000;
 /** Interval of the signs of life: two may be lost. */
 const renewMs = 20_000;
 
+/** The last part of the places is for callers that have less than this part: one caller alone cannot take them all. */
+const keptPart = 1 / 4;
+
 /**
- * Returns how streams are opened, at most `max` at once in all processes: each occupies an invocation, of which the other
- * requests need some. A stream leases one of as many slots in the table.
+ * Returns how a caller opens streams, of which at most `max` are open at once in all processes: each occupies an
+ * invocation, of which the other requests need some. A stream leases one of as many slots in the table.
  */
 export function createOpenStream(deps: Deps, max: number): OpenStream {
   return async ({ signal, end }) => {
@@ -19,7 +23,8 @@ export function createOpenStream(deps: Deps, max: number): OpenStream {
     const atMs = deps.clock.nowMs();
     const untilMs = atMs + leaseMs;
     const first = Math.floor(deps.random.fraction() * max);
-    const { number, taken } = await slots.take({ slots: max, holder, atMs, untilMs, first });
+    const shares = { owner: callerDigest(deps), kept: Math.floor(max * keptPart) };
+    const { number, taken } = await slots.take({ slots: max, holder, atMs, untilMs, first, ...shares });
     deps.metrics?.put('OpenStreams', taken);
     if (number === undefined) return undefined;
     const place = { slots, number, holder };

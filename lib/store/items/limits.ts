@@ -225,6 +225,7 @@ export const itemLimits = {
     minute: number,
     requests: number,
     holder: text(128),
+    owner: text(32),
     untilMs: number,
   },
   /** Pointer to the last run of a lane. */

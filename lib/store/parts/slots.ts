@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.js';
 import type { EpochMs } from '../../base/time.js';
 import { holderIs, notTakenAfter } from '../conditions.js';
 import type { Key, Table } from '../table.js';
@@ -10,6 +11,9 @@ export interface SlotLease {
   readonly untilMs: EpochMs;
   /** The slot that is tried first, so that many who come at once try others. Default 0. */
   readonly first?: number;
+  /** Who asks, and how many slots at the end are for owners that have fewer than as many. Default: none. */
+  readonly owner?: string;
+  readonly kept?: number;
 }
 
 export interface TakenSlot {
@@ -30,9 +34,12 @@ export class Slots {
   }
 
   /** Leases a slot, if one is free. */
-  async take({ slots, holder, atMs, untilMs, first = 0 }: SlotLease): Promise<TakenSlot> {
+  async take({ slots, holder, atMs, untilMs, first = 0, owner, kept = 0 }: SlotLease): Promise<TakenSlot> {
     const items = await this.#table.queryPartition(this.#partition, slotPrefix);
-    const taken = new Set(items.filter((item) => Number(item['untilMs'] ?? 0) > atMs).map(({ sk }) => sk));
+    const leased = items.filter((item) => Number(item['untilMs'] ?? 0) > atMs);
+    const taken = new Set(leased.map(({ sk }) => sk));
+    const own = leased.filter((item) => owner !== undefined && item['owner'] === owner).length;
+    if (kept > 0 && own >= kept && taken.size >= slots - kept) return { number: undefined, taken: taken.size };
     for (let tried = 0; tried < slots; tried++) {
       const number = (first + tried) % slots;
       const key = this.#keyOf(number);
@@ -40,7 +47,7 @@ export class Slots {
       const result = await this.#table.write({
         kind: 'update',
         key,
-        set: { holder, untilMs },
+        set: { holder, untilMs, ...defined({ owner }) },
         conditions: [notTakenAfter(atMs)],
       });
       // A write whose answer was lost is repeated, and finds its own lease: the next slot would be a second one.
@@ -61,7 +68,7 @@ export class Slots {
     await this.#table.write({
       kind: 'update',
       key: this.#keyOf(number),
-      remove: ['untilMs', 'holder'],
+      remove: ['untilMs', 'holder', 'owner'],
       conditions: [holderIs(holder)],
     });
   }

@@ -28,7 +28,7 @@ interface Desk {
   readonly start: () => Promise<string>;
   /** Subscribes to a task through a process. */
   readonly subscribe: (taskId: string, by?: Process) => Promise<Stream>;
-  readonly aProcess: () => Process;
+  readonly aProcess: (caller?: Caller) => Process;
 }
 
 /** A process that serves, until it is frozen. */
@@ -68,17 +68,17 @@ function aDesk(max: number, { streamMaxMs = 180_000 }: { readonly streamMaxMs?: 
       withdrawn.abort();
     };
   };
-  const aProcess = (): Process => {
+  const aProcess = (caller: Caller = ann): Process => {
     let isFrozen = false;
     const thawed: (() => void)[] = [];
     const delay: Deps['delay'] = async (delayMs, signal) => {
       await deps.delay(delayMs, signal);
       if (isFrozen) await new Promise<void>((resolve) => thawed.push(resolve));
     };
-    const openStream = createOpenStream({ ...deps, delay }, max);
+    const openStream = createOpenStream({ ...deps, delay, caller }, max);
     const routes = createA2aRoutes({
       ...{ serve, workflows: deps.app.workflows, clock: deps.clock, log: silentLog, pushes: false, timer, streamMaxMs },
-      admit: () => ({ tasks: createTasks({ ...deps, caller: ann }, serve, openStream), openStream }),
+      admit: () => ({ tasks: createTasks({ ...deps, caller }, serve, openStream), openStream }),
     });
     return {
       fetch: async (path, body, version = '1.0') =>
@@ -128,6 +128,26 @@ function streamOf(response: Response): Stream {
 const rpc = (method: string, params: object): object => ({ jsonrpc: '2.0', id: 1, method, params });
 
 describe('streams to callers', () => {
+  it('of one caller alone leave a quarter of the places to others', async () => {
+    const desk = aDesk(8, { streamMaxMs: 30_000 });
+    const taskId = await desk.start();
+    const statuses: number[] = [];
+    for (let at = 0; at < 8; at++) statuses.push((await desk.subscribe(taskId)).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 503, 503]);
+    const bob = { id: 'bob', roles: ['call'] } as const;
+    const message = { messageId: 'b', role: 'user', parts: [] } as const;
+    const own = await createTasks({ ...desk.deps, caller: bob }, serve).send({
+      message,
+      skill: 'report',
+      arguments: {},
+    });
+    await desk.app.settleDown();
+    const byBob = desk.aProcess(bob);
+    const others = [await desk.subscribe(own.taskId, byBob), await desk.subscribe(own.taskId, byBob)];
+    expect(others.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await desk.subscribe(own.taskId, byBob)).status).toBe(503);
+  });
+
   it.each([
     ['the task ends', async ({ app }: Desk, taskId: string) => app.signal(taskId, 'end').then(() => app.settleDown())],
     ['its client leaves', async (_: Desk, __: string, stream: Stream) => stream.leave()],

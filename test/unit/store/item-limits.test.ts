@@ -473,7 +473,7 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   expect(await messages.take(`caller ${'d'.repeat(32)}`, { atMs, perMinute: 1 })).toBe(true);
   const streams = await store.streamSlots();
   const slot = { slots: 1, holder: 'h'.repeat(32), untilMs: atMs + 1 };
-  expect(await streams.take({ ...slot, atMs })).toEqual({ number: 0, taken: 1 });
+  expect(await streams.take({ ...slot, owner: 'o'.repeat(32), atMs })).toEqual({ number: 0, taken: 1 });
   expect(await streams.renew(0, slot.holder, atMs + 2)).toBe(true);
   await streams.free(0, slot.holder);
   expect(await permits.takePermit(tenant, 'starts', { atMs, perMinute: 1 })).toBe(true);
