@@ -37,6 +37,12 @@ export const a2aCaseIds: readonly string[] = [
 /** Cases of a server over A2A, each cited as `A2A-S<number>`. */
 export const a2aServerCaseIds: readonly string[] = Array.from({ length: 33 }, (_, at) => `A2A-S${at + 1}`);
 
+/** Cases of a server over MCP, each cited as `MCP-S<number>`; those before 62 are of the wire, of callers and servers. */
+export const mcpServerCaseIds: readonly string[] = [
+  ...['MCP-S11', 'MCP-S12', 'MCP-S13', 'MCP-S14', 'MCP-S15', 'MCP-S16', 'MCP-S17', 'MCP-S18', 'MCP-S19'],
+  ...Array.from({ length: 14 }, (_, at) => `MCP-S${at + 62}`),
+];
+
 const pushIsLater = 'nobody pushes to us yet';
 
 /** Cases that do not exist here, or not in that form, each with the reason. */
@@ -50,6 +56,7 @@ export const notDone: Readonly<Record<string, string>> = {
   'A2A-C24': pushIsLater,
   'A2A-C25': pushIsLater,
   'A2A-C26': pushIsLater,
+  'MCP-S71': 'no task expires yet: its ttlMs is null, and it is kept',
   'S3-14': 'no result arrives without its task: the run that returns is the task',
   'S0-188': 'a reply to a start has the limit of every remote reply, 4 MiB (S0-42)',
 };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { a2aCaseIds, a2aServerCaseIds, featureIds, mcpCaseIds, notDone } from './feature-ids.js';
+import { a2aCaseIds, a2aServerCaseIds, featureIds, mcpCaseIds, mcpServerCaseIds, notDone } from './feature-ids.js';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
@@ -44,7 +44,7 @@ const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.test.ts') && path !== 'features.test.ts')
   .flatMap((path) => testNames(join(folder, path)));
 
-const ids = [...featureIds, ...mcpCaseIds, ...a2aCaseIds, ...a2aServerCaseIds];
+const ids = [...featureIds, ...mcpCaseIds, ...a2aCaseIds, ...a2aServerCaseIds, ...mcpServerCaseIds];
 
 const isCited = (id: string): boolean => names.some((name) => new RegExp(`\\b${id}\\b`).test(name));
 

@@ -62,7 +62,15 @@ export function mcpRequests(routes: McpRoutes) {
       ...headers,
     });
   };
-  const legacy = async (method: string, params: JsonObject = {}, version = '2025-11-25'): Promise<Replied> =>
-    raw(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), { 'mcp-protocol-version': version });
+  const legacy = async (
+    method: string,
+    params: JsonObject = {},
+    version = '2025-11-25',
+    caller?: string,
+  ): Promise<Replied> =>
+    raw(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
+      'mcp-protocol-version': version,
+      ...(caller === undefined ? {} : { authorization: `Bearer ${caller}` }),
+    });
   return { raw, modern, legacy };
 }

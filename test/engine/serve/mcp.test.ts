@@ -5,12 +5,12 @@ import type { Deps } from '../../../lib/operations/deps.js';
 import { declaresForms, declaresTasks } from '../../support/mcp-requests.js';
 import { both, during, served } from './served-mcp.js';
 
-// Numbers in the names are those of the edge cases of servers.
+// Ids in the names are those of the edge cases of servers.
 
 const choice = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] };
 
 describe('a served workflow, over MCP with tasks', () => {
-  it('62: is a task that can be read at once: working with what it says, then completed with its result', async () => {
+  it('MCP-S62: is a task that can be read at once: working with what it says, then completed with its result', async () => {
     const { app, start, get } = served(async (ctx) => {
       ctx.progress('half');
       await ctx.sleep({ minutes: 1 });
@@ -27,7 +27,7 @@ describe('a served workflow, over MCP with tasks', () => {
     });
   });
 
-  it('67: is cancelled after the acknowledgement, and a cancel of one that has ended is acknowledged too', async () => {
+  it('MCP-S67: is cancelled after the acknowledgement, and a cancel of one that has ended is acknowledged too', async () => {
     const { app, start, get, modern } = served(async (ctx) => ctx.sleep({ hours: 1 }));
     const taskId = await start();
     await app.settleDown();
@@ -41,7 +41,7 @@ describe('a served workflow, over MCP with tasks', () => {
     expect(await get(taskId)).not.toHaveProperty('result');
   });
 
-  it('67: that has completed stays so when it is cancelled', async () => {
+  it('MCP-S67: that has completed stays so when it is cancelled', async () => {
     const { app, start, get, modern } = served(async () => 'done');
     const taskId = await start();
     await app.settleDown();
@@ -49,7 +49,7 @@ describe('a served workflow, over MCP with tasks', () => {
     expect(await get(taskId)).toMatchObject({ status: 'completed', result: { content: [{ text: 'done' }] } });
   });
 
-  it('68: takes the answers to open questions by their keys; others are ignored, and one that does not fit leaves its question open', async () => {
+  it('MCP-S68: takes the answers to open questions by their keys; others are ignored, and one that does not fit leaves its question open', async () => {
     const { app, start, get, modern } = served(async (ctx) => {
       const ask = async (name: string) => ctx.ask({ to: 'caller', name, message: `${name}?`, schema: choice });
       return (await Promise.all([ask('first'), ask('second')])).map(({ action }) => action);
@@ -81,7 +81,7 @@ describe('a served workflow, over MCP with tasks', () => {
     });
   });
 
-  it('69: asks each question under a key of its own, also after it has continued as a new run', async () => {
+  it('MCP-S69: asks each question under a key of its own, also after it has continued as a new run', async () => {
     const { app, start, get, modern } = served(async (ctx, input) => {
       const round = ((input as { readonly round?: number } | undefined)?.round ?? 0) + 1;
       await ctx.ask({ to: 'caller', message: 'Again?' });
@@ -149,7 +149,7 @@ describe('a served workflow, over MCP with tasks', () => {
   it.each([
     ['completed with an error when its workflow throws', () => new Error('password'), 'completed'],
     ['failed by a fault of the engine', () => new EngineError('INTERNAL', 'password'), 'failed'],
-  ])('70: has %s, and nothing of what happened inside is told', async (_, error, status) => {
+  ])('MCP-S70: has %s, and nothing of what happened inside is told', async (_, error, status) => {
     const { app, start, get } = served(async () => {
       throw error();
     });
@@ -161,7 +161,7 @@ describe('a served workflow, over MCP with tasks', () => {
     expect(JSON.stringify(task)).not.toContain('password');
   });
 
-  it('72: is one task for starts at once under one key', async () => {
+  it('MCP-S72: is one task for starts at once under one key', async () => {
     const { start } = served(async () => 'done');
     const headers = { 'idempotency-key': 'k' };
     const ids = await Promise.all(Array.from({ length: 20 }, () => start({ headers })));
@@ -169,7 +169,7 @@ describe('a served workflow, over MCP with tasks', () => {
     expect(await start({ headers, caller: 'bob' })).not.toBe(ids[0]);
   });
 
-  it('73: is followed by a subscriber, from how it is to its end', async () => {
+  it('MCP-S73: is followed by a subscriber, from how it is to its end', async () => {
     const { app, start, modern } = served(async (ctx) => {
       ctx.progress('half');
       await ctx.sleep({ minutes: 1 });

@@ -1,5 +1,7 @@
 import { defineApp, defineWorkflow, type WorkflowContext } from 'outwait';
 import { createTestApp, type TestApp } from 'outwait/testing';
+import type { Caller } from '../../../lib/base/caller.js';
+import { defined } from '../../../lib/base/defined.js';
 import type { JsonObject } from '../../../lib/base/json.js';
 import { silentLog } from '../../../lib/base/log.js';
 import type { Deps } from '../../../lib/operations/deps.js';
@@ -41,8 +43,10 @@ export function served(run: Run, config: Partial<SkillConfig> = {}, openStream?:
       };
     },
     admit: (request) => {
-      const id = request.headers.get('authorization')?.replace('Bearer ', '') ?? 'ann';
-      return { tasks: createTasks({ ...deps, caller: { id, roles: ['call'] } }, serve, openStream), openStream };
+      // `id@tenant`, or an id without a tenant.
+      const [id = '', tenant] = (request.headers.get('authorization')?.replace('Bearer ', '') ?? 'ann').split('@');
+      const caller: Caller = { id, roles: ['call'], ...defined({ tenant }) };
+      return { tasks: createTasks({ ...deps, caller }, serve, openStream), openStream };
     },
   });
   const requests = mcpRequests(routes);

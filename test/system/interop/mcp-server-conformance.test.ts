@@ -109,7 +109,7 @@ afterAll(async () => {
 
 describe('the MCP conformance suite', () => {
   it.each(scenarios)(
-    '%s: the scenario %s passes',
+    'MCP-S75: %s: the scenario %s passes',
     async (revision, scenario, passed) => {
       const version = ['--spec-version', revision, '--force'];
       const target = ['--url', server.url, '--scenario', scenario];

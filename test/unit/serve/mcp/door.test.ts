@@ -8,7 +8,7 @@ import type { ServeConfig } from '../../../../lib/workflow/serve.js';
 import { declaresForms, mcpRequests } from '../../../support/mcp-requests.js';
 import { type Script, ScriptedTasks } from '../../../support/scripted-tasks.js';
 
-// Numbers in the names are those of the edge cases of servers.
+// Ids in the names are those of the edge cases of servers.
 
 const report = defineWorkflow({
   name: 'report',
@@ -61,19 +61,19 @@ const meta = {
 const aList = (params: object) => JSON.stringify({ jsonrpc: '2.0', id: 'q1', method: 'tools/list', params });
 
 describe('a request of 2026-07-28', () => {
-  it('11: has its name decoded from base64 of UTF-8', async () => {
+  it('MCP-S11: has its name decoded from base64 of UTF-8', async () => {
     const { modern } = aDoor();
     const wrapped = `=?base64?${Buffer.from('report').toString('base64')}?=`;
     expect((await modern('tools/call', call, { headers: { 'mcp-name': wrapped } })).body.result).toBeDefined();
   });
 
   it.each([
-    ['12: has base64 with wrong padding', { 'mcp-name': '=?base64?cmVwb3J0Cg?=' }],
-    ['12: has a name that only begins like base64', { 'mcp-name': '=?base64?cmVwb3J0' }],
-    ['13: has another method in its header', { 'mcp-method': 'tools/list' }],
-    ['13: has a method in another case', { 'mcp-method': 'TOOLS/CALL' }],
-    ['13: has another name in its header', { 'mcp-name': 'only' }],
-    ['13: has another version in its header', { 'mcp-protocol-version': '2025-11-25' }],
+    ['MCP-S12: has base64 with wrong padding', { 'mcp-name': '=?base64?cmVwb3J0Cg?=' }],
+    ['MCP-S12: has a name that only begins like base64', { 'mcp-name': '=?base64?cmVwb3J0' }],
+    ['MCP-S13: has another method in its header', { 'mcp-method': 'tools/list' }],
+    ['MCP-S13: has a method in another case', { 'mcp-method': 'TOOLS/CALL' }],
+    ['MCP-S13: has another name in its header', { 'mcp-name': 'only' }],
+    ['MCP-S13: has another version in its header', { 'mcp-protocol-version': '2025-11-25' }],
   ])('%s: -32020 with its id', async (_, headers) => {
     const { modern, tasks } = aDoor();
     const { status, body } = await modern('tools/call', call, { headers });
@@ -81,25 +81,25 @@ describe('a request of 2026-07-28', () => {
     expect(tasks.sent).toEqual([]);
   });
 
-  it('13: may have spaces around a value, and headers in any case', async () => {
+  it('MCP-S13: may have spaces around a value, and headers in any case', async () => {
     const { raw } = aDoor();
     const headers = { 'MCP-Protocol-Version': ' 2026-07-28 ', 'MCP-METHOD': ' tools/list ' };
     expect((await raw(aList({ _meta: meta }), headers)).status).toBe(200);
   });
 
   it.each([
-    ['13: lacks the header of the version', { 'mcp-method': 'tools/list' }, { _meta: meta }, -32020],
-    ['13: lacks the header of the method', { 'mcp-protocol-version': '2026-07-28' }, { _meta: meta }, -32020],
+    ['MCP-S13: lacks the header of the version', { 'mcp-method': 'tools/list' }, { _meta: meta }, -32020],
+    ['MCP-S13: lacks the header of the method', { 'mcp-protocol-version': '2026-07-28' }, { _meta: meta }, -32020],
     [
-      '14: has a body of an unknown version',
+      'MCP-S14: has a body of an unknown version',
       full,
       { _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2030-01-01' } },
       -32020,
     ],
-    ['15: has no _meta', full, {}, -32602],
-    ['15: has no version in _meta', full, { _meta: { 'io.modelcontextprotocol/clientCapabilities': {} } }, -32602],
+    ['MCP-S15: has no _meta', full, {}, -32602],
+    ['MCP-S15: has no version in _meta', full, { _meta: { 'io.modelcontextprotocol/clientCapabilities': {} } }, -32602],
     [
-      '15: has no capabilities in _meta',
+      'MCP-S15: has no capabilities in _meta',
       full,
       { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } },
       -32602,
@@ -109,7 +109,7 @@ describe('a request of 2026-07-28', () => {
     expect([status, body.error?.code, body.id]).toEqual([400, code, 'q1']);
   });
 
-  it('14: of a version that is not served is told which are', async () => {
+  it('MCP-S14: of a version that is not served is told which are', async () => {
     const _meta = { ...meta, 'io.modelcontextprotocol/protocolVersion': '2030-01-01' };
     const { status, body } = await aDoor().raw(aList({ _meta }), { ...full, 'mcp-protocol-version': '2030-01-01' });
     expect(status).toBe(400);
@@ -132,40 +132,40 @@ describe('a request of 2026-07-28', () => {
     ['{"jsonrpc":"2.0","id":1}', -32600],
     ['{"jsonrpc":"2.0","id":1,"result":{}}', -32600],
     ['{', -32700],
-  ])('16: %s is refused', async (text, code) => {
+  ])('MCP-S16: %s is refused', async (text, code) => {
     const { status, body } = await aDoor().raw(text, full);
     expect([status, body.error?.code]).toEqual([400, code]);
   });
 
-  it('16: of another media type is refused', async () => {
+  it('MCP-S16: of another media type is refused', async () => {
     expect((await aDoor().raw('x', { ...full, 'content-type': 'text/plain' })).status).toBe(415);
   });
 
-  it('16: without an id is a notification, and has no answer', async () => {
+  it('MCP-S16: without an id is a notification, and has no answer', async () => {
     const text = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
     const { status, text: came } = await aDoor().raw(text, full);
     expect([status, came]).toEqual([202, '']);
   });
 
-  it.each(['GET', 'DELETE', 'PUT'])('17: by %s is not allowed', async (method) => {
+  it.each(['GET', 'DELETE', 'PUT'])('MCP-S17: by %s is not allowed', async (method) => {
     const { status, headers } = await aDoor().raw('', {}, method);
     expect([status, headers.get('allow')]).toEqual([405, 'POST']);
   });
 
-  it('17: with a session is served, and the session not echoed', async () => {
+  it('MCP-S17: with a session is served, and the session not echoed', async () => {
     const { status, headers } = await aDoor().raw(aList({ _meta: meta }), { ...full, 'mcp-session-id': 's1' });
     expect([status, headers.get('mcp-session-id')]).toEqual([200, null]);
   });
 
   it.each(['ping', 'initialize', 'tasks/list', 'tasks/result', 'toString', 'nonsense'])(
-    '18: for %s is not found',
+    'MCP-S18: for %s is not found',
     async (method) => {
       const { status, body } = await aDoor().modern(method, { taskId: 't' });
       expect([status, body.error?.code, body.id]).toEqual([404, -32601, 'q1']);
     },
   );
 
-  it('19: of a page of another origin is forbidden; one of its own is served', async () => {
+  it('MCP-S19: of a page of another origin is forbidden; one of its own is served', async () => {
     const { modern } = aDoor();
     expect((await modern('tools/list', {}, { headers: { origin: 'https://evil.example' } })).status).toBe(403);
     expect((await modern('tools/list', {}, { headers: { origin: 'https://flows.example.com' } })).status).toBe(200);
@@ -222,7 +222,7 @@ describe('the list of tools', () => {
 });
 
 describe('a call', () => {
-  it('64: of tasks/* without the extension is refused, even if the task exists', async () => {
+  it('MCP-S64: of tasks/* without the extension is refused, even if the task exists', async () => {
     const { modern } = aDoor();
     const taskId = (await modern('tools/call', call)).body.result?.['taskId'] as string;
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -234,7 +234,7 @@ describe('a call', () => {
     }
   });
 
-  it('65: without the extension is answered with the result; a tool for tasks only is refused and nothing started', async () => {
+  it('MCP-S65: without the extension is answered with the result; a tool for tasks only is refused and nothing started', async () => {
     const { modern, tasks } = aDoor(completes);
     const done = await modern('tools/call', call, { capabilities: {} });
     expect(done.body.result).toMatchObject({
@@ -248,7 +248,7 @@ describe('a call', () => {
     expect(tasks.sent).toHaveLength(1);
   });
 
-  it('66: has no parameter that asks for a task', async () => {
+  it('MCP-S66: has no parameter that asks for a task', async () => {
     const { modern } = aDoor(completes);
     const { body } = await modern('tools/call', { ...call, task: { ttl: 1 } }, { capabilities: {} });
     expect(body.result?.['resultType']).toBe('complete');
@@ -259,7 +259,7 @@ describe('a call', () => {
       expect((await aDoor().modern('tools/call', { name })).body.error?.code).toBe(-32602);
   });
 
-  it('63: four unknown ids have equal answers, byte for byte', async () => {
+  it('MCP-S63: four unknown ids have equal answers, byte for byte', async () => {
     const { modern } = aDoor();
     const taskId = (await modern('tools/call', call)).body.result?.['taskId'] as string;
     for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
@@ -274,7 +274,7 @@ describe('a call', () => {
     }
   });
 
-  it('72: with a key is one task; other arguments, another caller and a key that is none are told apart', async () => {
+  it('MCP-S72: with a key is one task; other arguments, another caller and a key that is none are told apart', async () => {
     const { modern, tasks } = aDoor();
     const headers = { 'idempotency-key': 'k1' };
     const ids = await Promise.all(
