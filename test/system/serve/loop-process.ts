@@ -7,7 +7,7 @@ import { silentLog } from '../../../lib/base/log.js';
 import { startLocalEngine } from '../../../lib/local/engine.js';
 import { openStore } from '../../../lib/local/open-store.js';
 import { loadTokenKeys, openStateFolder } from '../../../lib/local/state-folder.js';
-import { a2aAgent, type A2aAgentConfig, type App, defineApp } from '../../../lib/workflow/app.js';
+import { a2aAgent, type A2aAgentConfig, type App, defineApp, mcpServer } from '../../../lib/workflow/app.js';
 import { defineWorkflow } from '../../../lib/workflow/define-workflow.js';
 import { jwtWebhook } from '../../../lib/workflow/jwt-auth.js';
 import { dataOf } from '../../../lib/workflow/outcome.js';
@@ -26,6 +26,8 @@ export interface AgentOptions {
   /** Address of the agent, and how it is configured: by a card, or by the interface alone. */
   readonly url: string;
   readonly config: Pick<A2aAgentConfig, 'card'> | Pick<A2aAgentConfig, 'url'>;
+  /** Whether its tools are called over MCP, rather than its skills over A2A. */
+  readonly isMcp?: boolean;
   /** Whether pushes must be signed by the agent. Default: they must hold the secret of the call. */
   readonly isSigned?: boolean;
 }
@@ -70,13 +72,15 @@ function servingApp(): App {
   });
 }
 
-function callingApp({ config, url, isSigned = false }: AgentOptions): App {
+function callingApp({ config, url, isSigned = false, isMcp = false }: AgentOptions): App {
+  const named = (name: string) => (isMcp ? { server: 'desk', tool: name } : { server: 'desk', skill: name });
   const buys = defineWorkflow({
     name: 'buys',
     run: async (ctx) => {
       const asked: unknown[] = [];
       const outcome = await ctx.callRemoteTask({
-        ...{ server: 'desk', skill: 'quote', arguments: { article: 'bolt' }, timeout: { hours: 1 } },
+        ...named('quote'),
+        ...{ arguments: { article: 'bolt' }, timeout: { hours: 1 } },
         onInput: async ({ message, schema }, own) => {
           asked.push({ message, schema });
           const given = await own.signal('answer', { schema: z.object({ count: z.number() }).nullable() });
@@ -88,11 +92,11 @@ function callingApp({ config, url, isSigned = false }: AgentOptions): App {
   });
   const waits = defineWorkflow({
     name: 'waits',
-    run: async (ctx) => (await ctx.callRemoteTask({ server: 'desk', skill: 'endless', timeout: { hours: 1 } })).result,
+    run: async (ctx) => (await ctx.callRemoteTask({ ...named('endless'), timeout: { hours: 1 } })).result,
   });
   const pushAuth = jwtWebhook({ issuer: url, jwksUrl: `${url}/.well-known/jwks.json`, requireBodyHash: true });
   const desk = a2aAgent({ ...config, ...(isSigned ? { pushAuth } : undefined) });
-  return defineApp({ workflows: [buys, waits], servers: { desk } });
+  return defineApp({ workflows: [buys, waits], servers: { desk: isMcp ? mcpServer({ url: `${url}/mcp` }) : desk } });
 }
 
 const { folder, port, publicUrl, agent } = JSON.parse(process.argv[2] ?? '') as LoopProcessOptions;
