@@ -12,6 +12,7 @@ import { isUsableId } from '../endpoint/handle.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { PollReply, StartReply } from '../transport.js';
 import { pollReplyOf } from '../rpc/failed-exchange.js';
+import { callsMeta, keyMeta } from '../../base/mcp-meta.js';
 import { taskForJob, type ToolStart } from './dialect.js';
 import { readToolResult } from './tool-result.js';
 import {
@@ -61,7 +62,7 @@ export function toolsList(session: Session, cursor?: string): WireCall {
 }
 
 export function toolsCall(call: ToolCall, asTask: boolean, session: Session): WireCall {
-  const { tool, arguments: args, idempotencyKey, traceparent } = call;
+  const { tool, arguments: args, idempotencyKey, traceparent, calls } = call;
   const params = {
     name: tool,
     arguments: args,
@@ -70,7 +71,7 @@ export function toolsCall(call: ToolCall, asTask: boolean, session: Session): Wi
       _meta:
         idempotencyKey === undefined
           ? undefined
-          : defined({ 'dev.outwait/idempotencyKey': idempotencyKey, traceparent }),
+          : defined({ [keyMeta]: idempotencyKey, [callsMeta]: calls, traceparent }),
     }),
   };
   const made = sessionCall('tools/call', params, session);
@@ -79,7 +80,8 @@ export function toolsCall(call: ToolCall, asTask: boolean, session: Session): Wi
 }
 
 /** Call of a tool; without a key if it only reads. */
-type ToolCall = Pick<ToolStart, 'tool' | 'arguments'> & Partial<Pick<ToolStart, 'idempotencyKey' | 'traceparent'>>;
+type ToolCall = Pick<ToolStart, 'tool' | 'arguments'> &
+  Partial<Pick<ToolStart, 'idempotencyKey' | 'traceparent' | 'calls'>>;
 
 export function taskCall(
   method: 'tasks/get' | 'tasks/result' | 'tasks/cancel',

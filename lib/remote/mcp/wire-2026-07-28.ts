@@ -9,6 +9,7 @@ import { isUsableId } from '../endpoint/handle.js';
 import { amountsIn } from '../rpc/amounts.js';
 import { remoteError, unknown, unreadable } from '../rpc/remote-error.js';
 import type { PollReply, RemoteAnswer, StartReply } from '../transport.js';
+import { callsMeta, keyMeta } from '../../base/mcp-meta.js';
 import { taskForJob, type ToolStart } from './dialect.js';
 import { inputResponse, readInputRequests } from './elicitation.js';
 import { mcpHeaderValue } from './header-value.js';
@@ -72,7 +73,7 @@ export function toolsCall({ tool, idempotencyKey, answersQuestions, continuation
   const made = wireCall('tools/call', tool, params, {
     answersQuestions: answersQuestions ?? false,
     tasks: idempotencyKey !== undefined && call.job === undefined,
-    meta: defined({ 'dev.outwait/idempotencyKey': idempotencyKey, traceparent: call.traceparent }),
+    meta: defined({ [keyMeta]: idempotencyKey, [callsMeta]: call.calls, traceparent: call.traceparent }),
   });
   const key = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
   const trace = defined({ traceparent: call.traceparent });

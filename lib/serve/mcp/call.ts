@@ -17,7 +17,6 @@ export type McpVersion = typeof modern | LegacyVersion;
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
 /** Says that a repeated call under one key is answered with what the first one started. */
 export const dedupesExtension = 'dev.outwait/dedupes';
-export const keyMeta = 'dev.outwait/idempotencyKey';
 
 export type RpcId = string | number;
 

@@ -1,11 +1,13 @@
+import { callChainExtension } from '../../base/a2a-extensions.js';
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
 import type { JsonObject } from '../../base/json.js';
 import { idempotencyKeyMaxBytes } from '../../base/limits.js';
+import { callsMeta, keyMeta } from '../../base/mcp-meta.js';
 import { nameProblem } from '../../base/name.js';
 import { knownTraceparent } from '../../base/trace-context.js';
 import type { ServedTask } from '../task/served-task.js';
-import { type Call, keyMeta, type Visit } from './call.js';
+import type { Call, Visit } from './call.js';
 import { badRequest, invalidParams } from './errors.js';
 
 export interface SkillCall {
@@ -21,8 +23,10 @@ export async function startSkill(
   call: Call,
   { tasks, endpoint }: Visit,
 ): Promise<ServedTask> {
-  const message = { messageId: endpoint.newId(), role: 'user' } as const;
   const { meta, headers } = call;
+  const calls = meta[callsMeta];
+  const metadata = calls === undefined ? undefined : { [callChainExtension]: calls };
+  const message = { messageId: endpoint.newId(), role: 'user', ...defined({ metadata }) } as const;
   const inMeta = meta['traceparent'];
   const traceparent = knownTraceparent(typeof inMeta === 'string' ? inMeta : (headers.get('traceparent') ?? undefined));
   const more = defined({ key: given ?? keyOf(call), traceparent });

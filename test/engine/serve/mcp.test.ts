@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { EngineError } from '../../../lib/base/errors.js';
 import type { JsonObject } from '../../../lib/base/json.js';
 import type { Deps } from '../../../lib/operations/deps.js';
+import { callsMeta } from '../../../lib/base/mcp-meta.js';
 import { declaresForms, declaresTasks } from '../../support/mcp-requests.js';
 import { both, during, served } from './served-mcp.js';
 
@@ -167,6 +168,21 @@ describe('a served workflow, over MCP with tasks', () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => start({ headers })));
     expect(new Set(ids).size).toBe(1);
     expect(await start({ headers, caller: 'bob' })).not.toBe(ids[0]);
+  });
+
+  it('is refused where it would end a chain of calls that is too long, and sends on the chain that it has', async () => {
+    const { app, modern, start } = served(async () => 'done');
+    const calls = (count: number) => ({
+      meta: { [callsMeta]: Array.from({ length: count }, (_, at) => `mark ${at}`) },
+    });
+    const taskId = await start(calls(4));
+    expect((await app.deps.store.heads.read(taskId))?.calls).toHaveLength(5);
+    expect((await modern('tools/call', { name: 'flow' }, calls(5))).body.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('the call has come through 5 agents, and may through 4') as unknown }],
+    });
+    const { body } = await modern('tools/call', { name: 'flow' }, { meta: { [callsMeta]: 7 } });
+    expect(body.result).toMatchObject({ isError: true });
   });
 
   it('MCP-S73: is followed by a subscriber, from how it is to its end', async () => {

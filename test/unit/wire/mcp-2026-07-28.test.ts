@@ -31,6 +31,11 @@ describe('requests of MCP 2026-07-28', () => {
     });
   });
 
+  it('tools/call carries the chain of calls that led to it', () => {
+    const call = toolsCall({ tool: 'start_export', arguments: {}, idempotencyKey: 'run1/3', calls: ['a', 'b'] });
+    expect(call.params).toMatchObject({ _meta: { 'dev.outwait/calls': ['a', 'b'] } });
+  });
+
   it.each([
     ['tasks/get', tasksGet({ taskId: 't 1' })],
     ['tasks/cancel', tasksCancel({ taskId: 't 1' })],
