@@ -1,10 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
 import { isRunId, isWaitId } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
 import { idempotencyKeyMaxBytes, signalNameMaxChars, tagNameMaxChars, tagsMax } from '../base/limits.js';
 import { nameProblem } from '../base/name.js';
-import { type Duration, durationToMs } from '../base/time.js';
 
 // Parsers of arguments. Commander prefixes the message with the given argument and exits with a usage error.
 
@@ -33,17 +30,6 @@ export function nameArgument(text: string): string {
   return text;
 }
 
-export function durationArgument(text: string): Duration {
-  try {
-    const given = JSON.parse(text) as unknown;
-    if (typeof given !== 'object' || given === null) throw new TypeError('not an object');
-    durationToMs(given, 'It');
-    return given;
-  } catch {
-    throw new InvalidArgumentError(`It must be a duration of at most 10 years, for example '{"minutes":5}'.`);
-  }
-}
-
 /** Collects repeated options of the form name=value. */
 export function tagsArgument(
   text: string,
@@ -57,15 +43,6 @@ export function tagsArgument(
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The tag ${name} is given twice.`);
   if (Object.keys(before).length >= tagsMax) throw new InvalidArgumentError(`At most ${tagsMax} tags can be given.`);
   return { ...before, [name]: tag };
-}
-
-export function jsonArgument(text: string): JsonValue {
-  try {
-    return parseBoundedJson(text);
-  } catch (error) {
-    if (error instanceof JsonBeyondLimits) throw new InvalidArgumentError(`${error.message}.`);
-    throw new InvalidArgumentError(`It must be JSON, for example '{"month":"2026-11"}'.`);
-  }
 }
 
 export function keyArgument(text: string): string {

@@ -5,10 +5,11 @@ import type { RemoteAnswer } from '../../history/remote-question.js';
 import type { AnswerResult } from '../../operations/requests/answer-question.js';
 import type { QuestionView } from '../../operations/views/question-view.js';
 import { ApiClient } from '../api-client.js';
-import { inputIdArgument, jsonArgument, textArgument, wholeNumberArgument } from '../arguments.js';
+import { inputIdArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { formatInputs } from '../format.js';
+import { jsonOption } from '../given-json.js';
 import { print } from '../output.js';
 
 /** Adds the commands for people who answer questions of runs. */
@@ -21,7 +22,7 @@ export function addInputCommands(program: Command): void {
   common(program.command('answer'))
     .description('answer a question, once')
     .argument('<inputId>', 'id of the question', inputIdArgument)
-    .addOption(new Option('--content <json>', 'accept, with this content').argParser(jsonArgument))
+    .addOption(jsonOption('--content <json>', 'accept, with this content'))
     .addOption(new Option('--accept', 'accept without content').conflicts('content'))
     .addOption(new Option('--decline', 'decline to answer').conflicts(['content', 'accept']))
     .addOption(

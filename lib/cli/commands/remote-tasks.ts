@@ -5,16 +5,10 @@ import type { RemoteTaskReading } from '../../operations/views/read-remote-task.
 import type { CancelRemoteResult } from '../../operations/requests/cancel-remote-task.js';
 import type { RemoteTaskPage } from '../../operations/views/list-remote-tasks.js';
 import { ApiClient } from '../api-client.js';
-import {
-  durationArgument,
-  nameArgument,
-  runIdArgument,
-  textArgument,
-  waitIdArgument,
-  wholeNumberArgument,
-} from '../arguments.js';
+import { nameArgument, runIdArgument, textArgument, waitIdArgument, wholeNumberArgument } from '../arguments.js';
 import { exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
+import { durationArgument } from '../duration.js';
 import { formatReading, formatRemoteTasks } from '../format-remote-tasks.js';
 import { print } from '../output.js';
 

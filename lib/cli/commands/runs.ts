@@ -6,19 +6,12 @@ import type { RunView } from '../../operations/views/show-run.js';
 import type { Accepted } from '../../operations/requests/inbox.js';
 import type { SettleResult } from '../../operations/requests/settle-token.js';
 import { ApiClient, ApiError } from '../api-client.js';
-import {
-  durationArgument,
-  jsonArgument,
-  keyArgument,
-  nameArgument,
-  runIdArgument,
-  tagsArgument,
-  textArgument,
-  waitIdArgument,
-} from '../arguments.js';
+import { keyArgument, nameArgument, runIdArgument, tagsArgument, textArgument, waitIdArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
+import { durationArgument } from '../duration.js';
 import { formatOutcome } from '../format.js';
+import { jsonOption } from '../given-json.js';
 import { getWhenThere } from '../next-run.js';
 import { print } from '../output.js';
 import { value } from '../table.js';
@@ -43,7 +36,7 @@ function addStartCommand(program: Command): void {
   common(program.command('start'))
     .description('start a run')
     .argument('<workflow>', 'name of the workflow')
-    .option('--input <json>', 'input of the workflow', jsonArgument)
+    .addOption(jsonOption('--input <json>', 'input of the workflow'))
     .option('--key <key>', 'idempotency key: a second start with the same key returns the same run', keyArgument)
     .option('--id <id>', 'your own id, under which at most one run is under way', keyArgument)
     .addOption(
@@ -62,8 +55,8 @@ function addStartCommand(program: Command): void {
     )
     .option('--concurrency-key <key>', 'the run waits until earlier runs with this key have ended', keyArgument)
     .option('--tag <name=value>', 'tag for lists; may be repeated', tagsArgument)
-    .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
-    .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
+    .option('--delay <duration>', 'start later, for example after 5m', durationArgument)
+    .option('--timeout <duration>', 'fail the run if it has not ended this long after its start', durationArgument)
     .option('--callback <url>', `URL that is told of the end of the run, signed with ${callbackSecretName}`)
     .option(
       '--wait',
@@ -99,14 +92,14 @@ function addMessageCommands(program: Command): void {
     .description('send a signal to a run')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<name>', 'name of the signal', nameArgument)
-    .option('--payload <json>', 'payload of the signal', jsonArgument)
+    .addOption(jsonOption('--payload <json>', 'payload of the signal'))
     .option('--key <key>', 'idempotency key: a second signal with the same name and key is ignored', keyArgument)
     .action(signal);
   common(program.command('query'))
     .description('query the workflow of a run')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<name>', 'name of the query', nameArgument)
-    .option('--input <json>', 'input of the query', jsonArgument)
+    .addOption(jsonOption('--input <json>', 'input of the query'))
     .action(query);
 }
 
@@ -115,7 +108,7 @@ function addSettleCommand(program: Command): void {
     .description('settle a wait of a run by hand: a remote task, a token, a child (outwait why lists them)')
     .argument('<runId>', 'id of the run', runIdArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
-    .addOption(new Option('--output <json>', 'result of the wait').argParser(jsonArgument).conflicts('error'))
+    .addOption(jsonOption('--output <json>', 'result of the wait').conflicts('error'))
     .option('--error <text>', 'error with which the wait fails', textArgument(4_000))
     .action(settle);
 }

@@ -7,6 +7,7 @@ import { remoteIdMaxBytes } from '../../base/limits.js';
 import { keyArgument, nameArgument, textArgument, urlArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { type CommonFlags, withJson } from '../common-options.js';
+import { textFrom } from '../given-json.js';
 import { print } from '../output.js';
 import { AgentClient, serveUrlVariable } from '../serve/agent-client.js';
 import { type Following, followTask, partOf } from '../serve/follow-task.js';
@@ -23,7 +24,7 @@ export function addServeCommands(program: Command): void {
   ofServed(serve.command('call'))
     .description('send a message, and follow its task to the end: status messages, artifacts, questions')
     .argument('[skill]', 'name of the skill; without it the workflow for messages takes --message', nameArgument)
-    .argument('[input]', 'arguments, a JSON object; anything else is sent as text')
+    .argument('[input]', 'arguments, a JSON object; anything else is sent as text; @file, or - for stdin', textFrom)
     .option('--message <text>', 'text for the workflow that takes messages without a skill')
     .option('--task <taskId>', 'send the --message to this task instead', textArgument(remoteIdMaxBytes))
     .option('--context <id>', 'context of the task', textArgument(remoteIdMaxBytes))
