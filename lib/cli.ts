@@ -2,7 +2,8 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { addDevCommand } from './cli/commands/dev.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
-import { printableJson, printableLines } from './cli/printable.js';
+import { printProblem } from './cli/output.js';
+import { printableJson } from './cli/printable.js';
 import { addDoctorCommand } from './cli/commands/doctor.js';
 import { addExportCommand } from './cli/commands/export.js';
 import { addInitCommand } from './cli/commands/init.js';
@@ -28,6 +29,10 @@ export async function main(argv: readonly string[]): Promise<void> {
   program
     .description('Durable workflows that wait on tasks of other servers')
     .version(version)
+    .option('--no-color', 'no colour, also on a terminal (like the variable NO_COLOR)')
+    .on('option:no-color', () => {
+      process.env['NO_COLOR'] = '1';
+    })
     .showHelpAfterError('(outwait --help lists the commands and options)')
     .exitOverride();
   addDevCommand(program);
@@ -59,12 +64,11 @@ function report(error: unknown): number {
   // Commander has already printed the message. Requested help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof CliError) {
-    console.error(
-      error.asJson === undefined ? printableLines(`outwait: ${error.message}`) : printableJson(error.asJson),
-    );
+    if (error.asJson === undefined) printProblem(error.message);
+    else console.error(printableJson(error.asJson));
     return error.exitCode;
   }
-  console.error(printableLines(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
+  printProblem(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return exitCodes.failed;
 }
 

@@ -44,7 +44,7 @@ async function list(flags: ListFlags): Promise<void> {
   const page = await new ApiClient(flags).get<{ readonly inputs: readonly QuestionView[]; readonly cursor?: string }>(
     `/inputs?${query.toString()}`,
   );
-  print(flags, page, () => formatInputs(page));
+  print(flags, page, (screen) => formatInputs(page, screen));
 }
 
 interface AnswerFlags extends CommonFlags {

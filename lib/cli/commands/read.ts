@@ -4,11 +4,13 @@ import { type Command, Option } from 'commander';
 import type { RunExplanation } from '../../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../../operations/views/list-external-waits.js';
 import { listStatuses, type RunList } from '../../operations/views/list-runs.js';
+import type { HistoryView } from '../../operations/views/read-history.js';
 import type { RunView } from '../../operations/views/show-run.js';
 import { ApiClient } from '../api-client.js';
 import { runIdArgument, tagsArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';
-import { formatHistory, formatList, formatRun, formatWaits, formatWhy } from '../format.js';
+import { formatHistory } from '../format-events.js';
+import { formatList, formatRun, formatWaits, formatWhy } from '../format.js';
 import { print } from '../output.js';
 import { readWholeHistory } from '../whole-history.js';
 
@@ -42,6 +44,7 @@ export function addReadCommands(program: Command): void {
   common(program.command('history'))
     .description('show the events of a run')
     .argument('<runId>', 'id of the run', runIdArgument)
+    .option('--limit <number>', 'only so many events, the newest', wholeNumberArgument(1, 1_000_000))
     .action(history);
 }
 
@@ -60,7 +63,7 @@ async function list(flags: ListFlags): Promise<void> {
   });
   for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
   const page = await new ApiClient(flags).get<RunList>(`/runs?${query.toString()}`);
-  print(flags, page, () => formatList(page));
+  print(flags, page, (screen) => formatList(page, screen));
 }
 
 interface WaitsFlags extends CommonFlags {
@@ -74,20 +77,26 @@ async function waits(flags: WaitsFlags): Promise<void> {
   const { run, server, task: taskId, after } = flags;
   const query = new URLSearchParams(defined({ run, server, taskId, after }));
   const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
-  print(flags, page, () => formatWaits(page));
+  print(flags, page, (screen) => formatWaits(page, screen));
 }
 
 async function show(runId: string, flags: CommonFlags): Promise<void> {
   const run = await new ApiClient(flags).get<RunView>(`/runs/${runId}`);
-  print(flags, run, () => formatRun(run));
+  print(flags, run, (screen) => formatRun(run, screen));
 }
 
 async function why(runId: string, flags: CommonFlags): Promise<void> {
   const run = await new ApiClient(flags).get<RunExplanation>(`/runs/${runId}/why`);
-  print(flags, run, () => formatWhy(run));
+  print(flags, run, (screen) => formatWhy(run, screen));
 }
 
-async function history(runId: string, flags: CommonFlags): Promise<void> {
+async function history(runId: string, flags: CommonFlags & { readonly limit?: number }): Promise<void> {
   const view = await readWholeHistory(new ApiClient(flags), runId);
-  print(flags, view, () => formatHistory(view));
+  print(flags, newest(view, flags.limit), (screen) => formatHistory(view, screen, flags.limit));
+}
+
+/** Returns a history with its newest events, and how many were left out: `outwait replay` refuses such a one. */
+function newest(view: HistoryView, limit = Infinity): HistoryView & { readonly omittedEvents?: number } {
+  const omittedEvents = Math.max(0, view.events.length - limit);
+  return omittedEvents === 0 ? view : { ...view, events: view.events.slice(omittedEvents), omittedEvents };
 }

@@ -59,7 +59,7 @@ async function list(flags: ListFlags): Promise<void> {
     ...staleQuery(flags.stale),
   });
   const page = await new ApiClient(flags).get<RemoteTaskPage>(`/remote-tasks?${query.toString()}`);
-  print(flags, page, () => formatRemoteTasks(page, Date.now()));
+  print(flags, page, (screen) => formatRemoteTasks(page, Date.now(), screen));
 }
 
 function staleQuery(stale: ListFlags['stale']): Readonly<Record<string, string>> {
@@ -71,7 +71,7 @@ function staleQuery(stale: ListFlags['stale']): Readonly<Record<string, string>>
 async function get(server: string, taskId: string, flags: CommonFlags): Promise<void> {
   const path = `/remote-tasks/${encodeURIComponent(server)}?${new URLSearchParams({ taskId }).toString()}`;
   const reading = await new ApiClient(flags).get<RemoteTaskReading>(path);
-  print(flags, reading, () => formatReading(reading));
+  print(flags, reading, (screen) => formatReading(reading, screen));
   if (reading.kind === 'missing' || reading.kind === 'unreadable') process.exitCode = exitCodes.failed;
 }
 

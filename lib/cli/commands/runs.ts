@@ -157,8 +157,8 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
   // Prints both ids if the run continued as another one.
   const isOther = run.runId !== started.runId;
   const answer = isOther ? { ...run, startedRunId: started.runId } : run;
-  print(flags, answer, () => {
-    const end = run.outcome === undefined ? run.status : formatOutcome(run.outcome);
+  print(flags, answer, (screen) => {
+    const end = run.outcome === undefined ? run.status : formatOutcome(run.outcome, screen);
     return isOther ? `continued as ${run.runId}\n${end}` : end;
   });
   if (run.status !== 'completed') process.exitCode = exitCodes.failed;
@@ -217,7 +217,7 @@ async function query(runId: string, name: string, flags: CommonFlags & { readonl
   const { input } = flags;
   const path = `/runs/${runId}/queries/${encodeURIComponent(name)}`;
   const answer = await new ApiClient(flags).post<{ readonly result?: JsonValue }>(path, { input });
-  print(flags, answer, () => (answer.result === undefined ? '' : value(answer.result)));
+  print(flags, answer, (screen) => (answer.result === undefined ? '' : value(answer.result, screen)));
 }
 
 async function settle(

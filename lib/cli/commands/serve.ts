@@ -62,7 +62,7 @@ function answerOption(): Option {
 
 async function card({ skill, ...flags }: CommonFlags & { readonly skill?: string }): Promise<void> {
   const shown = await new AgentClient(flags).card(skill);
-  print(flags, shown, () => formatCard(shown));
+  print(flags, shown, (screen) => formatCard(shown, screen));
 }
 
 interface FollowFlags extends CommonFlags {
@@ -106,7 +106,7 @@ async function follow(client: AgentClient, task: JsonObject, { answer = [], ...f
   const { after, waitsForOthers } = flags;
   const json = defined({ json: flags.json });
   const news = newsOfTask(task);
-  print(json, task, () => formatNews(news));
+  print(json, task, (screen) => formatNews(news, screen));
   const answers = [...answer];
   const isInteractive = process.stdin.isTTY && process.stdout.isTTY && flags.json !== true;
   const nextAnswer = async () => answers.shift() ?? (isInteractive ? askTerminal() : undefined);

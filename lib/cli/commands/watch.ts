@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import type { RunExplanation } from '../../operations/views/explain-run.js';
 import type { RunNews } from '../../operations/views/follow-run.js';
 import { ApiClient } from '../api-client.js';
 import { getWhenThere } from '../next-run.js';
 import { runIdArgument } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';
-import { formatNews } from '../format.js';
-import { print } from '../output.js';
+import { formatHeldUp } from '../format.js';
+import { EventLines } from '../format-events.js';
+import { print, printText, screenOfOutput } from '../output.js';
 
 /** Long-polling time in seconds: a route of a deployment must respond within 30. */
 const waitS = 20;
@@ -23,14 +25,35 @@ async function watch(runId: string, flags: CommonFlags): Promise<void> {
   const client = new ApiClient(flags);
   let watched = runId;
   let after = 0;
+  let lines = new EventLines(screenOfOutput());
+  let said = '';
   for (;;) {
-    const path = `/runs/${watched}/events?after=${after}&wait=${waitS}`;
+    // Read at once what is there, so that a run that does nothing yet says why without a wait.
+    const path = `/runs/${watched}/events?after=${after}&wait=${said === '' && after === 0 ? 0 : waitS}`;
     const news = await (watched === runId ? client.get<RunNews>(path) : getWhenThere<RunNews>(client, path));
     after = news.nextAfter;
-    if (news.events.length + news.progress.length > 0) print(flags, news, () => formatNews(news));
+    if (news.events.length + news.progress.length > 0) {
+      print(flags, news, () => lines.news(news));
+    }
     if (news.nextRunId !== undefined) {
+      if (flags.json !== true) printText(() => `continued as ${news.nextRunId ?? ''}`);
       watched = news.nextRunId;
       after = 0;
+      said = '';
+      lines = new EventLines(screenOfOutput());
     } else if (news.status !== 'running' && news.status !== 'ending') return;
+    else if (news.events.length === 0) said = await sayWhatHoldsUp(client, flags, watched, said);
   }
+}
+
+/** Prints what keeps a run from going on, such as a delay, if that has changed. JSON has the news alone. */
+async function sayWhatHoldsUp(client: ApiClient, flags: CommonFlags, runId: string, said: string): Promise<string> {
+  if (flags.json === true) return 'nothing';
+  const run = await client.get<RunExplanation>(`/runs/${runId}/why`);
+  // Compared without the times, which pass.
+  const key = JSON.stringify([run.blocked?.message, run.pausedUntilMs, run.startAtMs, run.afterRunId]);
+  if (key === said) return said;
+  const text = formatHeldUp(run, screenOfOutput());
+  if (text !== '') printText(() => text);
+  return key;
 }

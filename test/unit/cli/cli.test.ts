@@ -95,12 +95,11 @@ describe('reading and stopping', () => {
     expect(JSON.parse((await ask('show', ended, '--json')).out)).toMatchObject({ runId: ended, status: 'completed' });
   });
 
-  it('shows the history', async () => {
+  it('shows the history in lines that a person reads (F45)', async () => {
     const runId = idIn(await ask('start', 'hello', '--input', '{"name":"x"}', '--wait'));
     const { code, out } = await ask('history', runId);
     expect(code).toBe(0);
-    expect(out).toMatch(/^SEQ +TIME +EVENT +DETAILS$/m);
-    expect(out).toMatch(/^1 +\S+ +RunStarted +\{"workflow":"hello"/m);
+    expect(out).toMatch(/^1 +\S+Z  run started: hello \(version 1\)$/m);
   });
 
   it.each(['cancel', 'terminate'])('%s asks the run to stop, and says when it has ended', async (command) => {
