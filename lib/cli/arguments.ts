@@ -1,12 +1,17 @@
 import { InvalidArgumentError } from 'commander';
-import { isRunId, isWaitId } from '../base/ids.js';
+import { isWaitId } from '../base/ids.js';
 import { idempotencyKeyMaxBytes, signalNameMaxChars, tagNameMaxChars, tagsMax } from '../base/limits.js';
 import { nameProblem } from '../base/name.js';
 
 // Parsers of arguments. Commander prefixes the message with the given argument and exits with a usage error.
 
-export function runIdArgument(text: string): string {
-  if (!isRunId(text)) throw new InvalidArgumentError('A run id is 32 characters of 0-9 and a-f.');
+/** What stands for a run id in the help of every command that takes one. */
+export const runIdHelp = 'run id, its first 6 or more characters, or your own id of the run';
+
+/** Parses what stands for a run: `resolveRun` finds it. */
+export function runArgument(text: string): string {
+  const problem = nameProblem(text, { maxBytes: signalNameMaxChars + idempotencyKeyMaxBytes });
+  if (problem !== undefined) throw new InvalidArgumentError(`The id of a run ${problem}.`);
   return text;
 }
 
@@ -16,9 +21,11 @@ export function waitIdArgument(text: string): string {
 }
 
 export function inputIdArgument(text: string): string {
-  const [runId = '', waitId = '', ...rest] = text.split('.');
-  if (rest.length > 0 || !isRunId(runId) || !isWaitId(waitId))
-    throw new InvalidArgumentError('The id of a question is a run id, a dot and a number; outwait inputs lists them.');
+  const dot = text.lastIndexOf('.');
+  if (dot < 1 || !isWaitId(text.slice(dot + 1)))
+    throw new InvalidArgumentError(
+      'The id of a question is that of its run, a dot and a number; outwait inputs lists them.',
+    );
   return text;
 }
 

@@ -33,8 +33,11 @@ export class EventTexts {
   of(event: ShownEvent): string {
     const name = (names as Readonly<Partial<Record<Type, (event: ShownEvent) => string>>>)[event.type]?.(event);
     if (name !== undefined && 'waitId' in event) this.#names.set(event.waitId, name);
-    const text = (texts as Readonly<Partial<Record<Type, (event: ShownEvent, words: Words) => string>>>)[event.type];
-    const by = 'by' in event && event.by !== undefined ? ` (by ${event.by})` : '';
+    const text = (texts as Readonly<Record<string, ((event: ShownEvent, words: Words) => string) | undefined>>)[
+      event.type
+    ];
+    const { by: caller } = event as { readonly by?: string };
+    const by = caller === undefined ? '' : ` (by ${caller})`;
     return (text === undefined ? event.type : text(event, this.#words)) + by;
   }
 }

@@ -1,5 +1,6 @@
 import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
+import { inputIdOf } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
 import type { AnswerResult } from '../../operations/requests/answer-question.js';
@@ -11,6 +12,7 @@ import { common, type CommonFlags } from '../common-options.js';
 import { formatInputs } from '../format.js';
 import { jsonOption } from '../given-json.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 
 /** Adds the commands for people who answer questions of runs. */
 export function addInputCommands(program: Command): void {
@@ -54,8 +56,12 @@ interface AnswerFlags extends CommonFlags {
   readonly cancel?: boolean;
 }
 
-async function answer(inputId: string, flags: AnswerFlags): Promise<void> {
-  const result = await new ApiClient(flags).post<AnswerResult>(`/inputs/${inputId}`, answerOf(flags));
+async function answer(reference: string, flags: AnswerFlags): Promise<void> {
+  const given = answerOf(flags);
+  const client = new ApiClient(flags);
+  const dot = reference.lastIndexOf('.');
+  const inputId = inputIdOf(await resolveRun(client, reference.slice(0, dot), flags), reference.slice(dot + 1));
+  const result = await client.post<AnswerResult>(`/inputs/${inputId}`, given);
   print(flags, result, () => (result.answered ? 'answered' : `not answered: ${result.reason}`));
   if (!result.answered) process.exitCode = exitCodes.failed;
 }

@@ -7,11 +7,12 @@ import { listStatuses, type RunList } from '../../operations/views/list-runs.js'
 import type { HistoryView } from '../../operations/views/read-history.js';
 import type { RunView } from '../../operations/views/show-run.js';
 import { ApiClient } from '../api-client.js';
-import { runIdArgument, tagsArgument, textArgument, wholeNumberArgument } from '../arguments.js';
+import { runArgument, runIdHelp, tagsArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { formatHistory } from '../format-events.js';
 import { formatList, formatRun, formatWaits, formatWhy } from '../format.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 import { readWholeHistory } from '../whole-history.js';
 
 /** Adds the commands that change nothing. */
@@ -26,15 +27,15 @@ export function addReadCommands(program: Command): void {
     .action(list);
   common(program.command('show'))
     .description('show a run and what it waits for')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .action(show);
   common(program.command('why'))
     .description('explain why a run is in its current state')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .action(why);
   common(program.command('waits'))
     .description('list the waits that can be settled from outside; --json also prints their tokens')
-    .option('--run <runId>', 'only waits of this run', runIdArgument)
+    .option('--run <runId>', 'only waits of this run', runArgument)
     .option('--server <name>', 'only tasks of this server', textArgument(remoteIdMaxBytes))
     .option('--task <taskId>', 'only this task; needs --server', textArgument(remoteIdMaxBytes))
     .addOption(
@@ -43,7 +44,7 @@ export function addReadCommands(program: Command): void {
     .action(waits);
   common(program.command('history'))
     .description('show the events of a run')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .option('--limit <number>', 'only so many events, the newest', wholeNumberArgument(1, 1_000_000))
     .action(history);
 }
@@ -74,24 +75,29 @@ interface WaitsFlags extends CommonFlags {
 }
 
 async function waits(flags: WaitsFlags): Promise<void> {
-  const { run, server, task: taskId, after } = flags;
+  const { server, task: taskId, after } = flags;
+  const client = new ApiClient(flags);
+  const run = flags.run === undefined ? undefined : await resolveRun(client, flags.run, flags);
   const query = new URLSearchParams(defined({ run, server, taskId, after }));
-  const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
+  const page = await client.get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
   print(flags, page, (screen) => formatWaits(page, screen));
 }
 
-async function show(runId: string, flags: CommonFlags): Promise<void> {
-  const run = await new ApiClient(flags).get<RunView>(`/runs/${runId}`);
+async function show(reference: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  const run = await client.get<RunView>(`/runs/${await resolveRun(client, reference, flags)}`);
   print(flags, run, (screen) => formatRun(run, screen));
 }
 
-async function why(runId: string, flags: CommonFlags): Promise<void> {
-  const run = await new ApiClient(flags).get<RunExplanation>(`/runs/${runId}/why`);
+async function why(reference: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  const run = await client.get<RunExplanation>(`/runs/${await resolveRun(client, reference, flags)}/why`);
   print(flags, run, (screen) => formatWhy(run, screen));
 }
 
-async function history(runId: string, flags: CommonFlags & { readonly limit?: number }): Promise<void> {
-  const view = await readWholeHistory(new ApiClient(flags), runId);
+async function history(reference: string, flags: CommonFlags & { readonly limit?: number }): Promise<void> {
+  const client = new ApiClient(flags);
+  const view = await readWholeHistory(client, await resolveRun(client, reference, flags));
   print(flags, newest(view, flags.limit), (screen) => formatHistory(view, screen, flags.limit));
 }
 

@@ -6,7 +6,15 @@ import type { RunView } from '../../operations/views/show-run.js';
 import type { Accepted } from '../../operations/requests/inbox.js';
 import type { SettleResult } from '../../operations/requests/settle-token.js';
 import { ApiClient, ApiError } from '../api-client.js';
-import { keyArgument, nameArgument, runIdArgument, tagsArgument, textArgument, waitIdArgument } from '../arguments.js';
+import {
+  keyArgument,
+  nameArgument,
+  runArgument,
+  runIdHelp,
+  tagsArgument,
+  textArgument,
+  waitIdArgument,
+} from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { durationArgument } from '../duration.js';
@@ -14,6 +22,7 @@ import { formatOutcome } from '../format.js';
 import { jsonOption } from '../given-json.js';
 import { getWhenThere } from '../next-run.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 import { value } from '../table.js';
 
 /** Interval between two reads of a run that `--wait` waits for. */
@@ -69,10 +78,10 @@ function addControlCommands(program: Command): void {
   for (const kind of ['cancel', 'terminate'] as const) {
     common(program.command(kind))
       .description(kind === 'cancel' ? 'cancel a run, which may clean up first' : 'end a run without cleanup')
-      .argument('<runId>', 'id of the run', runIdArgument)
+      .argument('<runId>', runIdHelp, runArgument)
       .option('--reason <text>', 'reason, stored with the run', textArgument(1_000))
       .action((runId: string, flags: CommonFlags & { readonly reason?: string }) =>
-        ask(flags, `/runs/${runId}/${kind}`, { reason: flags.reason }),
+        ask(runId, flags, kind, { reason: flags.reason }),
       );
   }
   for (const [kind, description] of [
@@ -82,22 +91,22 @@ function addControlCommands(program: Command): void {
   ] as const) {
     common(program.command(kind))
       .description(description)
-      .argument('<runId>', 'id of the run', runIdArgument)
-      .action((runId: string, flags: CommonFlags) => ask(flags, `/runs/${runId}/${kind}`, {}));
+      .argument('<runId>', runIdHelp, runArgument)
+      .action((runId: string, flags: CommonFlags) => ask(runId, flags, kind, {}));
   }
 }
 
 function addMessageCommands(program: Command): void {
   common(program.command('signal'))
     .description('send a signal to a run')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<name>', 'name of the signal', nameArgument)
     .addOption(jsonOption('--payload <json>', 'payload of the signal'))
     .option('--key <key>', 'idempotency key: a second signal with the same name and key is ignored', keyArgument)
     .action(signal);
   common(program.command('query'))
     .description('query the workflow of a run')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<name>', 'name of the query', nameArgument)
     .addOption(jsonOption('--input <json>', 'input of the query'))
     .action(query);
@@ -106,7 +115,7 @@ function addMessageCommands(program: Command): void {
 function addSettleCommand(program: Command): void {
   common(program.command('settle'))
     .description('settle a wait of a run by hand: a remote task, a token, a child (outwait why lists them)')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
     .addOption(jsonOption('--output <json>', 'result of the wait').conflicts('error'))
     .option('--error <text>', 'error with which the wait fails', textArgument(4_000))
@@ -198,8 +207,10 @@ async function waitForEnd(client: ApiClient, startedRunId: string): Promise<RunV
 }
 
 /** Sends a request that a run accepts until its outcome is fixed. */
-async function ask(flags: CommonFlags, path: string, body: object): Promise<void> {
-  const answer = await new ApiClient(flags).post<Accepted>(path, body);
+async function ask(reference: string, flags: CommonFlags, what: string, body: object): Promise<void> {
+  const client = new ApiClient(flags);
+  const runId = await resolveRun(client, reference, flags);
+  const answer = await client.post<Accepted>(`/runs/${runId}/${what}`, body);
   print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: the run has ended'));
   if (!answer.accepted) process.exitCode = exitCodes.failed;
 }
@@ -210,18 +221,23 @@ async function signal(
   flags: CommonFlags & { readonly payload?: JsonValue; readonly key?: string },
 ): Promise<void> {
   const { payload, key } = flags;
-  await ask(flags, `/runs/${runId}/signals/${encodeURIComponent(name)}`, { payload, key });
+  await ask(runId, flags, `signals/${encodeURIComponent(name)}`, { payload, key });
 }
 
-async function query(runId: string, name: string, flags: CommonFlags & { readonly input?: JsonValue }): Promise<void> {
+async function query(
+  reference: string,
+  name: string,
+  flags: CommonFlags & { readonly input?: JsonValue },
+): Promise<void> {
   const { input } = flags;
-  const path = `/runs/${runId}/queries/${encodeURIComponent(name)}`;
-  const answer = await new ApiClient(flags).post<{ readonly result?: JsonValue }>(path, { input });
+  const client = new ApiClient(flags);
+  const path = `/runs/${await resolveRun(client, reference, flags)}/queries/${encodeURIComponent(name)}`;
+  const answer = await client.post<{ readonly result?: JsonValue }>(path, { input });
   print(flags, answer, (screen) => (answer.result === undefined ? '' : value(answer.result, screen)));
 }
 
 async function settle(
-  runId: string,
+  reference: string,
   waitId: string,
   flags: CommonFlags & { readonly output?: JsonValue; readonly error?: string },
   command: Command,
@@ -229,7 +245,9 @@ async function settle(
   const { output, error } = flags;
   if (output === undefined && error === undefined) command.error('error: either --output or --error is required');
   const body = error === undefined ? { output: { result: output } } : { error };
-  const answer = await new ApiClient(flags).post<SettleResult>(`/runs/${runId}/waits/${waitId}/settle`, body);
+  const client = new ApiClient(flags);
+  const runId = await resolveRun(client, reference, flags);
+  const answer = await client.post<SettleResult>(`/runs/${runId}/waits/${waitId}/settle`, body);
   print(flags, answer, () => (answer.settled ? 'settled' : `not settled: ${answer.reason}`));
   if (!answer.settled) process.exitCode = exitCodes.failed;
 }

@@ -3,11 +3,12 @@ import type { RunExplanation } from '../../operations/views/explain-run.js';
 import type { RunNews } from '../../operations/views/follow-run.js';
 import { ApiClient } from '../api-client.js';
 import { getWhenThere } from '../next-run.js';
-import { runIdArgument } from '../arguments.js';
+import { runArgument, runIdHelp } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { formatHeldUp } from '../format.js';
 import { EventLines } from '../format-events.js';
 import { print, printText, screenOfOutput } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 
 /** Long-polling time in seconds: a route of a deployment must respond within 30. */
 const waitS = 20;
@@ -17,12 +18,13 @@ export function addWatchCommand(program: Command): void {
     .description(
       'follow a run, and the runs that it continues as, until the end: its events, and the progress of its remote tasks',
     )
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .action(watch);
 }
 
-async function watch(runId: string, flags: CommonFlags): Promise<void> {
+async function watch(reference: string, flags: CommonFlags): Promise<void> {
   const client = new ApiClient(flags);
+  const runId = await resolveRun(client, reference, flags);
   let watched = runId;
   let after = 0;
   let lines = new EventLines(screenOfOutput());
