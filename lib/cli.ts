@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { addDevCommand } from './cli/commands/dev.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
+import { endWithOutput } from './cli/endings.js';
 import { printProblem } from './cli/output.js';
 import { printableJson } from './cli/printable.js';
 import { addDoctorCommand } from './cli/commands/doctor.js';
@@ -21,6 +22,12 @@ import { addTryCommand } from './cli/commands/try.js';
 import { addTypesCommand } from './cli/commands/types.js';
 import { addWatchCommand } from './cli/commands/watch.js';
 import { addScheduleCommands } from './cli/commands/schedules.js';
+
+/** Runs a command as this process: it ends when nobody reads its output any more. */
+export async function runProcess(argv: readonly string[]): Promise<void> {
+  endWithOutput();
+  await main(argv);
+}
 
 /** Runs a command and sets the exit code of the process: 0, 1 (refused, unreachable or not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -18,6 +18,7 @@ import {
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { durationArgument } from '../duration.js';
+import { endWithReader } from '../endings.js';
 import { formatOutcome } from '../format.js';
 import { jsonOption } from '../given-json.js';
 import { getWhenThere } from '../next-run.js';
@@ -160,6 +161,7 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
     print(flags, started, () => started.runId);
     return;
   }
+  await endWithReader();
   // Printed at once, in case the person stops waiting. JSON is one document, printed at the end.
   if (flags.json !== true) print(flags, started, () => started.runId);
   const run = await waitForEnd(client, started.runId);

@@ -7,6 +7,7 @@ import { remoteIdMaxBytes } from '../../base/limits.js';
 import { keyArgument, nameArgument, textArgument, urlArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { type CommonFlags, withJson } from '../common-options.js';
+import { endWithReader } from '../endings.js';
 import { textFrom } from '../given-json.js';
 import { print } from '../output.js';
 import { AgentClient, serveUrlVariable } from '../serve/agent-client.js';
@@ -103,6 +104,7 @@ async function watch(taskId: string, flags: FollowFlags): Promise<void> {
 type Follow = FollowFlags & Pick<Following, 'after' | 'waitsForOthers'>;
 
 async function follow(client: AgentClient, task: JsonObject, { answer = [], ...flags }: Follow): Promise<void> {
+  await endWithReader();
   const { after, waitsForOthers } = flags;
   const json = defined({ json: flags.json });
   const news = newsOfTask(task);

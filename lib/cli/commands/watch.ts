@@ -5,6 +5,7 @@ import { ApiClient } from '../api-client.js';
 import { getWhenThere } from '../next-run.js';
 import { runArgument, runIdHelp } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';
+import { endWithReader } from '../endings.js';
 import { formatHeldUp } from '../format.js';
 import { EventLines } from '../format-events.js';
 import { print, printText, screenOfOutput } from '../output.js';
@@ -23,6 +24,7 @@ export function addWatchCommand(program: Command): void {
 }
 
 async function watch(reference: string, flags: CommonFlags): Promise<void> {
+  await endWithReader();
   const client = new ApiClient(flags);
   const runId = await resolveRun(client, reference, flags);
   let watched = runId;
