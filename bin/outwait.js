@@ -19,4 +19,4 @@ if (existsSync(new URL('../lib/cli.ts', import.meta.url))) {
 } else {
   cli = await import('../dist/lib/cli.js');
 }
-await cli.main(process.argv);
+await cli.runProcess(process.argv);

@@ -2,7 +2,9 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { addDevCommand } from './cli/commands/dev.js';
 import { CliError, exitCodes } from './cli/cli-error.js';
-import { printableJson, printableLines } from './cli/printable.js';
+import { endWithOutput } from './cli/endings.js';
+import { printProblem } from './cli/output.js';
+import { printableJson } from './cli/printable.js';
 import { addDoctorCommand } from './cli/commands/doctor.js';
 import { addExportCommand } from './cli/commands/export.js';
 import { addInitCommand } from './cli/commands/init.js';
@@ -21,6 +23,12 @@ import { addTypesCommand } from './cli/commands/types.js';
 import { addWatchCommand } from './cli/commands/watch.js';
 import { addScheduleCommands } from './cli/commands/schedules.js';
 
+/** Runs a command as this process: it ends when nobody reads its output any more. */
+export async function runProcess(argv: readonly string[]): Promise<void> {
+  endWithOutput();
+  await main(argv);
+}
+
 /** Runs a command and sets the exit code of the process: 0, 1 (refused, unreachable or not completed) or 2 (usage). */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('outwait');
@@ -28,6 +36,10 @@ export async function main(argv: readonly string[]): Promise<void> {
   program
     .description('Durable workflows that wait on tasks of other servers')
     .version(version)
+    .option('--no-color', 'no colour, also on a terminal (like the variable NO_COLOR)')
+    .on('option:no-color', () => {
+      process.env['NO_COLOR'] = '1';
+    })
     .showHelpAfterError('(outwait --help lists the commands and options)')
     .exitOverride();
   addDevCommand(program);
@@ -59,12 +71,11 @@ function report(error: unknown): number {
   // Commander has already printed the message. Requested help and version are not errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof CliError) {
-    console.error(
-      error.asJson === undefined ? printableLines(`outwait: ${error.message}`) : printableJson(error.asJson),
-    );
+    if (error.asJson === undefined) printProblem(error.message);
+    else console.error(printableJson(error.asJson));
     return error.exitCode;
   }
-  console.error(printableLines(`outwait: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
+  printProblem(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return exitCodes.failed;
 }
 

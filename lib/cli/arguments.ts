@@ -1,15 +1,17 @@
 import { InvalidArgumentError } from 'commander';
-import { JsonBeyondLimits, parseBoundedJson } from '../base/bounded-json.js';
-import { isRunId, isWaitId } from '../base/ids.js';
-import type { JsonValue } from '../base/json.js';
+import { isWaitId } from '../base/ids.js';
 import { idempotencyKeyMaxBytes, signalNameMaxChars, tagNameMaxChars, tagsMax } from '../base/limits.js';
 import { nameProblem } from '../base/name.js';
-import { type Duration, durationToMs } from '../base/time.js';
 
 // Parsers of arguments. Commander prefixes the message with the given argument and exits with a usage error.
 
-export function runIdArgument(text: string): string {
-  if (!isRunId(text)) throw new InvalidArgumentError('A run id is 32 characters of 0-9 and a-f.');
+/** What stands for a run id in the help of every command that takes one. */
+export const runIdHelp = 'run id, its first 6 or more characters, or your own id of the run';
+
+/** Parses what stands for a run: `resolveRun` finds it. */
+export function runArgument(text: string): string {
+  const problem = nameProblem(text, { maxBytes: signalNameMaxChars + idempotencyKeyMaxBytes });
+  if (problem !== undefined) throw new InvalidArgumentError(`The id of a run ${problem}.`);
   return text;
 }
 
@@ -19,9 +21,11 @@ export function waitIdArgument(text: string): string {
 }
 
 export function inputIdArgument(text: string): string {
-  const [runId = '', waitId = '', ...rest] = text.split('.');
-  if (rest.length > 0 || !isRunId(runId) || !isWaitId(waitId))
-    throw new InvalidArgumentError('The id of a question is a run id, a dot and a number; outwait inputs lists them.');
+  const dot = text.lastIndexOf('.');
+  if (dot < 1 || !isWaitId(text.slice(dot + 1)))
+    throw new InvalidArgumentError(
+      'The id of a question is that of its run, a dot and a number; outwait inputs lists them.',
+    );
   return text;
 }
 
@@ -31,17 +35,6 @@ export function nameArgument(text: string): string {
     text === '.' || text === '..' ? `must not be "${text}"` : nameProblem(text, { maxChars: signalNameMaxChars });
   if (problem !== undefined) throw new InvalidArgumentError(`A name ${problem}.`);
   return text;
-}
-
-export function durationArgument(text: string): Duration {
-  try {
-    const given = JSON.parse(text) as unknown;
-    if (typeof given !== 'object' || given === null) throw new TypeError('not an object');
-    durationToMs(given, 'It');
-    return given;
-  } catch {
-    throw new InvalidArgumentError(`It must be a duration of at most 10 years, for example '{"minutes":5}'.`);
-  }
 }
 
 /** Collects repeated options of the form name=value. */
@@ -57,15 +50,6 @@ export function tagsArgument(
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The tag ${name} is given twice.`);
   if (Object.keys(before).length >= tagsMax) throw new InvalidArgumentError(`At most ${tagsMax} tags can be given.`);
   return { ...before, [name]: tag };
-}
-
-export function jsonArgument(text: string): JsonValue {
-  try {
-    return parseBoundedJson(text);
-  } catch (error) {
-    if (error instanceof JsonBeyondLimits) throw new InvalidArgumentError(`${error.message}.`);
-    throw new InvalidArgumentError(`It must be JSON, for example '{"month":"2026-11"}'.`);
-  }
 }
 
 export function keyArgument(text: string): string {

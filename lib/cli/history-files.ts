@@ -42,6 +42,8 @@ export async function readHistoryFile(file: string): Promise<HistoryView> {
   } catch {
     history = undefined;
   }
+  if ((history as { readonly omittedEvents?: unknown } | null | undefined)?.omittedEvents !== undefined)
+    throw new CliError(`${file} lacks the first events; export it without --limit`, exitCodes.failed);
   if (!isHistory(history))
     throw new CliError(`${file} is not a history; export one with outwait history <runId> --json`, exitCodes.failed);
   return history;

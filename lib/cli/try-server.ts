@@ -11,6 +11,7 @@ import { WireTap, type WireEvent } from '../remote/try/wire-tap.js';
 import { createTransports } from '../remote/wiring/transports.js';
 import { CliError, exitCodes } from './cli-error.js';
 import { configuredServers, placesOf } from './configured-servers.js';
+import { endWithReader } from './endings.js';
 import { formatCall, formatLook, formatNews, formatWireEvent } from './format-try.js';
 import { print } from './output.js';
 import { printableLines } from './printable.js';
@@ -33,6 +34,7 @@ export interface Trial {
 
 /** Inspects a server, and makes one real call if one is given. Prints the result and sets the exit code. */
 export async function tryServer({ target, isUrl, request }: Trial, flags: TryFlags): Promise<void> {
+  await endWithReader();
   const name = isUrl ? 'server' : target;
   const config = isUrl ? undefined : (await configuredServers(flags.config, [target])).get(target);
   const http = new GuardedHttpClient({ allowLoopback: true });
@@ -75,6 +77,9 @@ export async function tryServer({ target, isUrl, request }: Trial, flags: TryFla
   }
 }
 
+/** Each of them cancels the task, and a second one ends the process. */
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /** Makes the call. @throws CliError if the server cannot take such a call */
 async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, flags: TryFlags): Promise<TriedCall> {
   const problem = await transport.problemWith(request);
@@ -83,10 +88,10 @@ async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, 
   const onSignal = (): void => {
     say(flags, 'cancelling; press Ctrl-C again to exit immediately');
     interrupted.abort();
-    process.once('SIGINT', leave);
+    for (const signal of endingSignals) process.once(signal, leave);
   };
   const leave = (): void => process.exit(exitCodes.failed);
-  process.once('SIGINT', onSignal);
+  for (const signal of endingSignals) process.once(signal, onSignal);
   try {
     return await tryCall(transport, request, {
       idempotencyKey: randomBytes(16).toString('hex'),
@@ -100,8 +105,7 @@ async function makeCall(transport: RemoteTaskTransport, request: RemoteRequest, 
       },
     });
   } finally {
-    process.off('SIGINT', onSignal);
-    process.off('SIGINT', leave);
+    for (const signal of endingSignals) process.off(signal, onSignal).off(signal, leave);
   }
 }
 

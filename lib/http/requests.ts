@@ -124,6 +124,9 @@ export const settleBody = z.union([completeBody, failBody]);
 const pageMax = 100;
 const pageDefault = 20;
 
+/** A workflow, a slash and an own id. */
+const matchMaxChars = 64 + 1 + idempotencyKeyMaxBytes;
+
 const wholeNumber = (max: number, pattern: RegExp, from: number) =>
   z.pipe(
     z.string().check(z.regex(pattern, `must be a whole number from ${from} to ${max}`)),
@@ -133,6 +136,8 @@ const wholeNumber = (max: number, pattern: RegExp, from: number) =>
 export const listQuery = z.strictObject({
   status: z.optional(z.enum(listStatuses)),
   workflow: z.optional(z.string().check(z.minLength(1), z.maxLength(64))),
+  /** Finds what a person means, instead of listing: part of a run id, or an own id. */
+  match: z.optional(z.string().check(z.minLength(1), z.maxLength(matchMaxChars))),
   /** `name:value`; if given more than once, all must match. */
   tag: z.optional(
     z

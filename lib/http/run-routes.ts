@@ -85,7 +85,13 @@ function keyOf(header: string | undefined, inBody: string | undefined): string |
 }
 
 export async function list(deps: Deps, context: Context): Promise<Response> {
-  const { limit, tag, ...filter } = parseQuery(listQuery, queryOf(context), ['tag']);
+  const { limit, tag, match, ...filter } = parseQuery(listQuery, queryOf(context), ['tag']);
+  if (match !== undefined) {
+    if (queryOf(context).size > 1) throw new EngineError('INPUT_INVALID', 'match goes with no other parameter');
+    // Loaded late: only people look for runs by less than their ids.
+    const { findRuns } = await import('../operations/views/find-runs.js');
+    return json(200, await findRuns(deps, match));
+  }
   const tags = tag === undefined ? undefined : tagsFrom(tag);
   return json(200, await listRuns(deps, { limit, ...defined({ ...filter, tags }) }));
 }

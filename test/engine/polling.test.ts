@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatHistory } from '../../lib/cli/format.js';
+import { formatHistory } from '../../lib/cli/format-events.js';
 import { fanOutDue } from '../../lib/operations/sweep/fan-out-due.js';
 import { pollTask } from '../../lib/operations/remote-task/poll-task.js';
 import type { PollReply } from '../../lib/remote/transport.js';
@@ -178,7 +178,7 @@ describe('the history of a run whose task works', () => {
     const early = await app.history(runId);
     expect(early.events.map(({ type }) => type)).not.toContain('RemoteTaskStarted');
     expect(early.uncommitted).toMatchObject([{ type: 'RemoteTaskStarted', waitId: '1', handle: { taskId: 'task-1' } }]);
-    expect(formatHistory(early)).toMatch(/next .* RemoteTaskStarted /);
+    expect(formatHistory(early)).toMatch(/next .* remote task export on reports started as task task-1/);
     await app.runToEnd(runId);
     const late = await app.history(runId);
     expect(late.events.map(({ type }) => type)).toContain('RemoteTaskStarted');

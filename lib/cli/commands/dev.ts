@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
 import { isEngineError } from '../../base/errors.js';
@@ -5,6 +6,8 @@ import type { EventBus } from '../../bus/event-bus.js';
 import type { StoreKind } from '../../local/open-store.js';
 import { originsArgument, urlArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
+import { closedOutputCode, endWithReader, whenOutputCloses } from '../endings.js';
+import { printProblem } from '../output.js';
 import { printableJson } from '../printable.js';
 
 /** A record, so that the compiler names this place when a store is added; the stores themselves are loaded later. */
@@ -61,7 +64,8 @@ export function addDevCommand(program: Command): void {
 
 async function runDev(flags: Flags): Promise<void> {
   // First, so that a signal during the start still stops what was started.
-  const signalled = firstSignal();
+  const ending = firstEnding();
+  await endWithReader();
   // Loaded here, so that the other commands start fast.
   const [{ startDev }, { createLog }, { logRejections }, { pino }] = await Promise.all([
     import('../../local/dev.js'),
@@ -72,7 +76,7 @@ async function runDev(flags: Flags): Promise<void> {
   const log = createLog({ level: flags.logLevel, destination: pino.destination({ fd: 2, sync: true }) });
   process.setSourceMapsEnabled(true);
   logRejections(log);
-  let lost: Error | undefined;
+  let end: number | Error;
   try {
     const dev = await startDev({
       port: flags.port,
@@ -88,15 +92,15 @@ async function runDev(flags: Flags): Promise<void> {
       }),
     });
     console.log(dev.ready);
-    lost = await Promise.race([signalled, dev.lost]);
+    end = await Promise.race([ending, dev.lost]);
     await dev.stop();
   } catch (error) {
     if (isEngineError(error)) throw new CliError(error.message, exitCodes.failed);
     throw error;
   }
-  if (lost !== undefined) console.error(`outwait: ${lost.message}`);
+  if (end instanceof Error) printProblem(end.message);
   // Exits explicitly: idle connections to remote servers would keep the process alive for seconds.
-  process.exit(lost === undefined ? exitCodes.ok : exitCodes.failed);
+  process.exit(end instanceof Error ? exitCodes.failed : end);
 }
 
 const printedEvents: EventBus = {
@@ -105,15 +109,23 @@ const printedEvents: EventBus = {
   },
 };
 
-/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
-function firstSignal(): Promise<undefined> {
+/**
+ * Resolves with the exit code when the process is to end: at the first signal, or when nobody reads the output. A second
+ * signal ends the process at once, and with it the database.
+ */
+function firstEnding(): Promise<number> {
+  let isEnding = false;
   return new Promise((resolve) => {
-    const onSignal = (): void => {
-      process.on('SIGINT', () => process.exit(exitCodes.failed));
-      process.on('SIGTERM', () => process.exit(exitCodes.failed));
-      resolve(undefined);
-    };
-    process.once('SIGINT', onSignal);
-    process.once('SIGTERM', onSignal);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        if (isEnding) process.exit(128 + constants.signals[signal]);
+        isEnding = true;
+        resolve(exitCodes.ok);
+      });
+    }
+    whenOutputCloses(() => {
+      isEnding = true;
+      resolve(closedOutputCode);
+    });
   });
 }

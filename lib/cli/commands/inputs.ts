@@ -1,15 +1,18 @@
 import { defined } from '../../base/defined.js';
 import { type Command, Option } from 'commander';
+import { inputIdOf } from '../../base/ids.js';
 import type { JsonValue } from '../../base/json.js';
 import type { RemoteAnswer } from '../../history/remote-question.js';
 import type { AnswerResult } from '../../operations/requests/answer-question.js';
 import type { QuestionView } from '../../operations/views/question-view.js';
 import { ApiClient } from '../api-client.js';
-import { inputIdArgument, jsonArgument, textArgument, wholeNumberArgument } from '../arguments.js';
+import { inputIdArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
 import { formatInputs } from '../format.js';
+import { jsonOption } from '../given-json.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 
 /** Adds the commands for people who answer questions of runs. */
 export function addInputCommands(program: Command): void {
@@ -21,7 +24,7 @@ export function addInputCommands(program: Command): void {
   common(program.command('answer'))
     .description('answer a question, once')
     .argument('<inputId>', 'id of the question', inputIdArgument)
-    .addOption(new Option('--content <json>', 'accept, with this content').argParser(jsonArgument))
+    .addOption(jsonOption('--content <json>', 'accept, with this content'))
     .addOption(new Option('--accept', 'accept without content').conflicts('content'))
     .addOption(new Option('--decline', 'decline to answer').conflicts(['content', 'accept']))
     .addOption(
@@ -43,7 +46,7 @@ async function list(flags: ListFlags): Promise<void> {
   const page = await new ApiClient(flags).get<{ readonly inputs: readonly QuestionView[]; readonly cursor?: string }>(
     `/inputs?${query.toString()}`,
   );
-  print(flags, page, () => formatInputs(page));
+  print(flags, page, (screen) => formatInputs(page, screen));
 }
 
 interface AnswerFlags extends CommonFlags {
@@ -53,8 +56,12 @@ interface AnswerFlags extends CommonFlags {
   readonly cancel?: boolean;
 }
 
-async function answer(inputId: string, flags: AnswerFlags): Promise<void> {
-  const result = await new ApiClient(flags).post<AnswerResult>(`/inputs/${inputId}`, answerOf(flags));
+async function answer(reference: string, flags: AnswerFlags): Promise<void> {
+  const given = answerOf(flags);
+  const client = new ApiClient(flags);
+  const dot = reference.lastIndexOf('.');
+  const inputId = inputIdOf(await resolveRun(client, reference.slice(0, dot), flags), reference.slice(dot + 1));
+  const result = await client.post<AnswerResult>(`/inputs/${inputId}`, given);
   print(flags, result, () => (result.answered ? 'answered' : `not answered: ${result.reason}`));
   if (!result.answered) process.exitCode = exitCodes.failed;
 }

@@ -8,7 +8,9 @@ import { nameArgument, textArgument, wholeNumberArgument } from '../arguments.js
 import { common, type CommonFlags } from '../common-options.js';
 import { print } from '../output.js';
 import { printable } from '../printable.js';
-import { formatTable, time } from '../table.js';
+import type { Screen } from '../screen.js';
+import { formatTable } from '../table.js';
+import { shortTime } from '../times.js';
 
 /** Adds the commands for named keys, the credentials of callers. */
 export function addKeyCommands(program: Command): void {
@@ -50,7 +52,7 @@ async function list(flags: CommonFlags & { readonly limit: number; readonly curs
   const query = new URLSearchParams({ limit: String(flags.limit) });
   if (flags.cursor !== undefined) query.set('cursor', flags.cursor);
   const page = await new ApiClient(flags).get<NamedKeyList>(`/keys?${query.toString()}`);
-  print(flags, page, () => formatKeys(page));
+  print(flags, page, (screen) => formatKeys(page, screen));
 }
 
 async function rotate(name: string, flags: CommonFlags): Promise<void> {
@@ -64,19 +66,26 @@ async function revoke(name: string, flags: CommonFlags & { readonly old?: boolea
   print(flags, key, () => (flags.old === true ? 'the old key is revoked' : 'revoked'));
 }
 
-function formatKeys({ keys, cursor }: NamedKeyList): string {
+function formatKeys({ keys, cursor }: NamedKeyList, screen: Screen): string {
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (keys.length === 0) return `no keys${more}`;
-  const table = formatTable([
-    ['KEY', 'ROLES', 'TENANT', 'MADE', 'LAST USED', 'STATE'],
-    ...keys.map(({ name, roles: given, tenant, createdAtMs, lastUsed, oldIsValid, revokedAtMs }) => [
-      name,
-      given.join(', '),
-      tenant ?? '',
-      time(createdAtMs),
-      lastUsed ?? '',
-      revokedAtMs !== undefined ? `revoked ${time(revokedAtMs)}` : oldIsValid ? 'valid, and the one before' : 'valid',
-    ]),
-  ]);
+  const table = formatTable(
+    [
+      ['KEY', 'ROLES', 'TENANT', 'MADE', 'LAST USED', 'STATE'],
+      ...keys.map(({ name, roles: given, tenant, createdAtMs, lastUsed, oldIsValid, revokedAtMs }) => [
+        name,
+        given.join(', '),
+        tenant ?? '',
+        shortTime(createdAtMs, screen),
+        lastUsed ?? '',
+        revokedAtMs !== undefined
+          ? `revoked ${shortTime(revokedAtMs, screen)}`
+          : oldIsValid
+            ? 'valid, and the one before'
+            : 'valid',
+      ]),
+    ],
+    screen,
+  );
   return table + more;
 }

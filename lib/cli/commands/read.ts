@@ -4,12 +4,15 @@ import { type Command, Option } from 'commander';
 import type { RunExplanation } from '../../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../../operations/views/list-external-waits.js';
 import { listStatuses, type RunList } from '../../operations/views/list-runs.js';
+import type { HistoryView } from '../../operations/views/read-history.js';
 import type { RunView } from '../../operations/views/show-run.js';
 import { ApiClient } from '../api-client.js';
-import { runIdArgument, tagsArgument, textArgument, wholeNumberArgument } from '../arguments.js';
+import { runArgument, runIdHelp, tagsArgument, textArgument, wholeNumberArgument } from '../arguments.js';
 import { common, type CommonFlags } from '../common-options.js';
-import { formatHistory, formatList, formatRun, formatWaits, formatWhy } from '../format.js';
+import { formatHistory } from '../format-events.js';
+import { formatList, formatRun, formatWaits, formatWhy } from '../format.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 import { readWholeHistory } from '../whole-history.js';
 
 /** Adds the commands that change nothing. */
@@ -24,15 +27,15 @@ export function addReadCommands(program: Command): void {
     .action(list);
   common(program.command('show'))
     .description('show a run and what it waits for')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .action(show);
   common(program.command('why'))
     .description('explain why a run is in its current state')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .action(why);
   common(program.command('waits'))
     .description('list the waits that can be settled from outside; --json also prints their tokens')
-    .option('--run <runId>', 'only waits of this run', runIdArgument)
+    .option('--run <runId>', 'only waits of this run', runArgument)
     .option('--server <name>', 'only tasks of this server', textArgument(remoteIdMaxBytes))
     .option('--task <taskId>', 'only this task; needs --server', textArgument(remoteIdMaxBytes))
     .addOption(
@@ -41,7 +44,8 @@ export function addReadCommands(program: Command): void {
     .action(waits);
   common(program.command('history'))
     .description('show the events of a run')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
+    .option('--limit <number>', 'only so many events, the newest', wholeNumberArgument(1, 1_000_000))
     .action(history);
 }
 
@@ -60,7 +64,7 @@ async function list(flags: ListFlags): Promise<void> {
   });
   for (const [name, text] of Object.entries(flags.tag ?? {})) query.append('tag', `${name}:${text}`);
   const page = await new ApiClient(flags).get<RunList>(`/runs?${query.toString()}`);
-  print(flags, page, () => formatList(page));
+  print(flags, page, (screen) => formatList(page, screen));
 }
 
 interface WaitsFlags extends CommonFlags {
@@ -71,23 +75,34 @@ interface WaitsFlags extends CommonFlags {
 }
 
 async function waits(flags: WaitsFlags): Promise<void> {
-  const { run, server, task: taskId, after } = flags;
+  const { server, task: taskId, after } = flags;
+  const client = new ApiClient(flags);
+  const run = flags.run === undefined ? undefined : await resolveRun(client, flags.run, flags);
   const query = new URLSearchParams(defined({ run, server, taskId, after }));
-  const page = await new ApiClient(flags).get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
-  print(flags, page, () => formatWaits(page));
+  const page = await client.get<ExternalWaitPage>(`/activities/external?${query.toString()}`);
+  print(flags, page, (screen) => formatWaits(page, screen));
 }
 
-async function show(runId: string, flags: CommonFlags): Promise<void> {
-  const run = await new ApiClient(flags).get<RunView>(`/runs/${runId}`);
-  print(flags, run, () => formatRun(run));
+async function show(reference: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  const run = await client.get<RunView>(`/runs/${await resolveRun(client, reference, flags)}`);
+  print(flags, run, (screen) => formatRun(run, screen));
 }
 
-async function why(runId: string, flags: CommonFlags): Promise<void> {
-  const run = await new ApiClient(flags).get<RunExplanation>(`/runs/${runId}/why`);
-  print(flags, run, () => formatWhy(run));
+async function why(reference: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  const run = await client.get<RunExplanation>(`/runs/${await resolveRun(client, reference, flags)}/why`);
+  print(flags, run, (screen) => formatWhy(run, screen));
 }
 
-async function history(runId: string, flags: CommonFlags): Promise<void> {
-  const view = await readWholeHistory(new ApiClient(flags), runId);
-  print(flags, view, () => formatHistory(view));
+async function history(reference: string, flags: CommonFlags & { readonly limit?: number }): Promise<void> {
+  const client = new ApiClient(flags);
+  const view = await readWholeHistory(client, await resolveRun(client, reference, flags));
+  print(flags, newest(view, flags.limit), (screen) => formatHistory(view, screen, flags.limit));
+}
+
+/** Returns a history with its newest events, and how many were left out: `outwait replay` refuses such a one. */
+function newest(view: HistoryView, limit = Infinity): HistoryView & { readonly omittedEvents?: number } {
+  const omittedEvents = Math.max(0, view.events.length - limit);
+  return omittedEvents === 0 ? view : { ...view, events: view.events.slice(omittedEvents), omittedEvents };
 }

@@ -3,6 +3,7 @@ import { envNames } from '../../topology/env.js';
 import { urlArgument, wholeNumberArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
+import type { Screen } from '../screen.js';
 import { formatTable } from '../table.js';
 import { print } from '../output.js';
 
@@ -67,7 +68,7 @@ async function redriveQueues(flags: Flags): Promise<void> {
   } finally {
     client.destroy();
   }
-  print(flags, { queues: redriven }, () => formatRedriven(redriven));
+  print(flags, { queues: redriven }, (screen) => formatRedriven(redriven, screen));
 }
 
 function urlOf(queue: QueueName): string {
@@ -87,9 +88,12 @@ function reasonOf(error: unknown): string {
   return error.name === 'EngineError' ? error.message : `SQS refused the request or cannot be reached (${error.name})`;
 }
 
-function formatRedriven(queues: readonly Redriven[]): string {
-  return formatTable([
-    ['QUEUE', 'DEAD LETTERS', 'MOVED'],
-    ...queues.map(({ queue, deadLetters, moved }) => [queue, String(deadLetters), String(moved)]),
-  ]);
+function formatRedriven(queues: readonly Redriven[], screen: Screen): string {
+  return formatTable(
+    [
+      ['QUEUE', 'DEAD LETTERS', 'MOVED'],
+      ...queues.map(({ queue, deadLetters, moved }) => [queue, String(deadLetters), String(moved)]),
+    ],
+    screen,
+  );
 }

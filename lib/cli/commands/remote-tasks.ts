@@ -6,17 +6,19 @@ import type { CancelRemoteResult } from '../../operations/requests/cancel-remote
 import type { RemoteTaskPage } from '../../operations/views/list-remote-tasks.js';
 import { ApiClient } from '../api-client.js';
 import {
-  durationArgument,
   nameArgument,
-  runIdArgument,
+  runArgument,
+  runIdHelp,
   textArgument,
   waitIdArgument,
   wholeNumberArgument,
 } from '../arguments.js';
 import { exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
+import { durationArgument } from '../duration.js';
 import { formatReading, formatRemoteTasks } from '../format-remote-tasks.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 
 /** Adds the commands that manage tasks on remote servers. */
 export function addRemoteCommands(program: Command): void {
@@ -40,12 +42,12 @@ export function addRemoteCommands(program: Command): void {
     .action(get);
   common(remote.command('cancel'))
     .description('ask the server to cancel a remote task')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
     .action(cancel);
   common(remote.command('poll'))
     .description('read a remote task now')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
     .action(poll);
 }
@@ -65,7 +67,7 @@ async function list(flags: ListFlags): Promise<void> {
     ...staleQuery(flags.stale),
   });
   const page = await new ApiClient(flags).get<RemoteTaskPage>(`/remote-tasks?${query.toString()}`);
-  print(flags, page, () => formatRemoteTasks(page, Date.now()));
+  print(flags, page, (screen) => formatRemoteTasks(page, Date.now(), screen));
 }
 
 function staleQuery(stale: ListFlags['stale']): Readonly<Record<string, string>> {
@@ -77,13 +79,14 @@ function staleQuery(stale: ListFlags['stale']): Readonly<Record<string, string>>
 async function get(server: string, taskId: string, flags: CommonFlags): Promise<void> {
   const path = `/remote-tasks/${encodeURIComponent(server)}?${new URLSearchParams({ taskId }).toString()}`;
   const reading = await new ApiClient(flags).get<RemoteTaskReading>(path);
-  print(flags, reading, () => formatReading(reading));
+  print(flags, reading, (screen) => formatReading(reading, screen));
   if (reading.kind === 'missing' || reading.kind === 'unreadable') process.exitCode = exitCodes.failed;
 }
 
-async function cancel(runId: string, waitId: string, flags: CommonFlags): Promise<void> {
-  const path = `/runs/${runId}/waits/${waitId}/cancel-remote`;
-  const answer = await new ApiClient(flags).post<CancelRemoteResult>(path, {});
+async function cancel(reference: string, waitId: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  const path = `/runs/${await resolveRun(client, reference, flags)}/waits/${waitId}/cancel-remote`;
+  const answer = await client.post<CancelRemoteResult>(path, {});
   print(flags, answer, () =>
     answer.cancelled ? 'cancelled' : `not cancelled: the server ${whyNot[answer.reason]}: ${answer.error.message}`,
   );
@@ -92,9 +95,10 @@ async function cancel(runId: string, waitId: string, flags: CommonFlags): Promis
 
 const whyNot = { refused: 'refused', unanswered: 'gave no usable answer' } as const;
 
-async function poll(runId: string, waitId: string, flags: CommonFlags): Promise<void> {
-  const path = `/runs/${runId}/waits/${waitId}/poll`;
-  const answer = await new ApiClient(flags).post<{ readonly accepted: boolean }>(path, {});
+async function poll(reference: string, waitId: string, flags: CommonFlags): Promise<void> {
+  const client = new ApiClient(flags);
+  const path = `/runs/${await resolveRun(client, reference, flags)}/waits/${waitId}/poll`;
+  const answer = await client.post<{ readonly accepted: boolean }>(path, {});
   print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: the run no longer waits for the task'));
   if (!answer.accepted) process.exitCode = exitCodes.failed;
 }

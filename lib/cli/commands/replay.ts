@@ -10,6 +10,7 @@ import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
 import { formatOutcome } from '../format.js';
 import { printable } from '../printable.js';
+import type { Screen } from '../screen.js';
 import { formatTable } from '../table.js';
 import { historyFiles, readHistoryFile } from '../history-files.js';
 import { print } from '../output.js';
@@ -54,9 +55,9 @@ async function replay(file: string | undefined, flags: Flags, command: Command):
 async function replayOne(file: string, flags: Flags): Promise<void> {
   const history = await readHistoryFile(file);
   const result = await withReplay(flags.config, (replayWith) => replayWith(history));
-  print(flags, result, () =>
+  print(flags, result, (screen) =>
     result.kind === 'clean'
-      ? `fits${result.outcome === undefined ? '' : `: ${formatOutcome(result.outcome)}`}`
+      ? `fits${result.outcome === undefined ? '' : `: ${formatOutcome(result.outcome, screen)}`}`
       : `does not fit: ${result.error.message} (${result.error.code})`,
   );
   if (result.kind === 'differs') process.exitCode = exitCodes.failed;
@@ -71,7 +72,7 @@ async function replayAll(paths: readonly string[], flags: Flags): Promise<void> 
     return replayed;
   });
   const fit = results.filter(({ kind }) => kind === 'clean').length;
-  print(flags, { histories: results.length, fit, results }, () => formatReplays(results));
+  print(flags, { histories: results.length, fit, results }, (screen) => formatReplays(results, screen));
   if (fit < results.length) process.exitCode = exitCodes.failed;
 }
 
@@ -121,7 +122,7 @@ async function withReplay<Result>(
 }
 
 /** Returns how many histories fit, by workflow and version, followed by each that does not. */
-function formatReplays(results: readonly ReplayedFile[]): string {
+function formatReplays(results: readonly ReplayedFile[], screen: Screen): string {
   if (results.length === 0) return 'no histories';
   const groups = new Map<string, ReplayedFile[]>();
   for (const result of results) {
@@ -133,7 +134,7 @@ function formatReplays(results: readonly ReplayedFile[]): string {
     const { workflow = '', version = '' } = group[0] ?? {};
     return [workflow, version, String(group.length), String(fit), String(group.length - fit)];
   });
-  const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows]);
+  const table = formatTable([['WORKFLOW', 'VERSION', 'HISTORIES', 'FIT', 'DO NOT FIT'], ...rows], screen);
   const faults = results.flatMap(({ file, error }) =>
     error === undefined ? [] : [printable(`${file}: ${error.message} (${error.code})`)],
   );

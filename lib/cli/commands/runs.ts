@@ -7,20 +7,23 @@ import type { Accepted } from '../../operations/requests/inbox.js';
 import type { SettleResult } from '../../operations/requests/settle-token.js';
 import { ApiClient, ApiError } from '../api-client.js';
 import {
-  durationArgument,
-  jsonArgument,
   keyArgument,
   nameArgument,
-  runIdArgument,
+  runArgument,
+  runIdHelp,
   tagsArgument,
   textArgument,
   waitIdArgument,
 } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { common, type CommonFlags } from '../common-options.js';
+import { durationArgument } from '../duration.js';
+import { endWithReader } from '../endings.js';
 import { formatOutcome } from '../format.js';
+import { jsonOption } from '../given-json.js';
 import { getWhenThere } from '../next-run.js';
 import { print } from '../output.js';
+import { resolveRun } from '../resolve-run.js';
 import { value } from '../table.js';
 
 /** Interval between two reads of a run that `--wait` waits for. */
@@ -43,7 +46,7 @@ function addStartCommand(program: Command): void {
   common(program.command('start'))
     .description('start a run')
     .argument('<workflow>', 'name of the workflow')
-    .option('--input <json>', 'input of the workflow', jsonArgument)
+    .addOption(jsonOption('--input <json>', 'input of the workflow'))
     .option('--key <key>', 'idempotency key: a second start with the same key returns the same run', keyArgument)
     .option('--id <id>', 'your own id, under which at most one run is under way', keyArgument)
     .addOption(
@@ -62,8 +65,8 @@ function addStartCommand(program: Command): void {
     )
     .option('--concurrency-key <key>', 'the run waits until earlier runs with this key have ended', keyArgument)
     .option('--tag <name=value>', 'tag for lists; may be repeated', tagsArgument)
-    .option('--delay <json>', `start later, for example '{"minutes":5}'`, durationArgument)
-    .option('--timeout <json>', 'fail the run if it has not ended this long after its start', durationArgument)
+    .option('--delay <duration>', 'start later, for example after 5m', durationArgument)
+    .option('--timeout <duration>', 'fail the run if it has not ended this long after its start', durationArgument)
     .option('--callback <url>', `URL that is told of the end of the run, signed with ${callbackSecretName}`)
     .option(
       '--wait',
@@ -76,10 +79,10 @@ function addControlCommands(program: Command): void {
   for (const kind of ['cancel', 'terminate'] as const) {
     common(program.command(kind))
       .description(kind === 'cancel' ? 'cancel a run, which may clean up first' : 'end a run without cleanup')
-      .argument('<runId>', 'id of the run', runIdArgument)
+      .argument('<runId>', runIdHelp, runArgument)
       .option('--reason <text>', 'reason, stored with the run', textArgument(1_000))
       .action((runId: string, flags: CommonFlags & { readonly reason?: string }) =>
-        ask(flags, `/runs/${runId}/${kind}`, { reason: flags.reason }),
+        ask(runId, flags, kind, { reason: flags.reason }),
       );
   }
   for (const [kind, description] of [
@@ -89,33 +92,33 @@ function addControlCommands(program: Command): void {
   ] as const) {
     common(program.command(kind))
       .description(description)
-      .argument('<runId>', 'id of the run', runIdArgument)
-      .action((runId: string, flags: CommonFlags) => ask(flags, `/runs/${runId}/${kind}`, {}));
+      .argument('<runId>', runIdHelp, runArgument)
+      .action((runId: string, flags: CommonFlags) => ask(runId, flags, kind, {}));
   }
 }
 
 function addMessageCommands(program: Command): void {
   common(program.command('signal'))
     .description('send a signal to a run')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<name>', 'name of the signal', nameArgument)
-    .option('--payload <json>', 'payload of the signal', jsonArgument)
+    .addOption(jsonOption('--payload <json>', 'payload of the signal'))
     .option('--key <key>', 'idempotency key: a second signal with the same name and key is ignored', keyArgument)
     .action(signal);
   common(program.command('query'))
     .description('query the workflow of a run')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<name>', 'name of the query', nameArgument)
-    .option('--input <json>', 'input of the query', jsonArgument)
+    .addOption(jsonOption('--input <json>', 'input of the query'))
     .action(query);
 }
 
 function addSettleCommand(program: Command): void {
   common(program.command('settle'))
     .description('settle a wait of a run by hand: a remote task, a token, a child (outwait why lists them)')
-    .argument('<runId>', 'id of the run', runIdArgument)
+    .argument('<runId>', runIdHelp, runArgument)
     .argument('<waitId>', 'number of the wait', waitIdArgument)
-    .addOption(new Option('--output <json>', 'result of the wait').argParser(jsonArgument).conflicts('error'))
+    .addOption(jsonOption('--output <json>', 'result of the wait').conflicts('error'))
     .option('--error <text>', 'error with which the wait fails', textArgument(4_000))
     .action(settle);
 }
@@ -158,14 +161,15 @@ async function start(workflow: string, flags: StartFlags): Promise<void> {
     print(flags, started, () => started.runId);
     return;
   }
+  await endWithReader();
   // Printed at once, in case the person stops waiting. JSON is one document, printed at the end.
   if (flags.json !== true) print(flags, started, () => started.runId);
   const run = await waitForEnd(client, started.runId);
   // Prints both ids if the run continued as another one.
   const isOther = run.runId !== started.runId;
   const answer = isOther ? { ...run, startedRunId: started.runId } : run;
-  print(flags, answer, () => {
-    const end = run.outcome === undefined ? run.status : formatOutcome(run.outcome);
+  print(flags, answer, (screen) => {
+    const end = run.outcome === undefined ? run.status : formatOutcome(run.outcome, screen);
     return isOther ? `continued as ${run.runId}\n${end}` : end;
   });
   if (run.status !== 'completed') process.exitCode = exitCodes.failed;
@@ -205,8 +209,10 @@ async function waitForEnd(client: ApiClient, startedRunId: string): Promise<RunV
 }
 
 /** Sends a request that a run accepts until its outcome is fixed. */
-async function ask(flags: CommonFlags, path: string, body: object): Promise<void> {
-  const answer = await new ApiClient(flags).post<Accepted>(path, body);
+async function ask(reference: string, flags: CommonFlags, what: string, body: object): Promise<void> {
+  const client = new ApiClient(flags);
+  const runId = await resolveRun(client, reference, flags);
+  const answer = await client.post<Accepted>(`/runs/${runId}/${what}`, body);
   print(flags, answer, () => (answer.accepted ? 'accepted' : 'not accepted: the run has ended'));
   if (!answer.accepted) process.exitCode = exitCodes.failed;
 }
@@ -217,18 +223,23 @@ async function signal(
   flags: CommonFlags & { readonly payload?: JsonValue; readonly key?: string },
 ): Promise<void> {
   const { payload, key } = flags;
-  await ask(flags, `/runs/${runId}/signals/${encodeURIComponent(name)}`, { payload, key });
+  await ask(runId, flags, `signals/${encodeURIComponent(name)}`, { payload, key });
 }
 
-async function query(runId: string, name: string, flags: CommonFlags & { readonly input?: JsonValue }): Promise<void> {
+async function query(
+  reference: string,
+  name: string,
+  flags: CommonFlags & { readonly input?: JsonValue },
+): Promise<void> {
   const { input } = flags;
-  const path = `/runs/${runId}/queries/${encodeURIComponent(name)}`;
-  const answer = await new ApiClient(flags).post<{ readonly result?: JsonValue }>(path, { input });
-  print(flags, answer, () => (answer.result === undefined ? '' : value(answer.result)));
+  const client = new ApiClient(flags);
+  const path = `/runs/${await resolveRun(client, reference, flags)}/queries/${encodeURIComponent(name)}`;
+  const answer = await client.post<{ readonly result?: JsonValue }>(path, { input });
+  print(flags, answer, (screen) => (answer.result === undefined ? '' : value(answer.result, screen)));
 }
 
 async function settle(
-  runId: string,
+  reference: string,
   waitId: string,
   flags: CommonFlags & { readonly output?: JsonValue; readonly error?: string },
   command: Command,
@@ -236,7 +247,9 @@ async function settle(
   const { output, error } = flags;
   if (output === undefined && error === undefined) command.error('error: either --output or --error is required');
   const body = error === undefined ? { output: { result: output } } : { error };
-  const answer = await new ApiClient(flags).post<SettleResult>(`/runs/${runId}/waits/${waitId}/settle`, body);
+  const client = new ApiClient(flags);
+  const runId = await resolveRun(client, reference, flags);
+  const answer = await client.post<SettleResult>(`/runs/${runId}/waits/${waitId}/settle`, body);
   print(flags, answer, () => (answer.settled ? 'settled' : `not settled: ${answer.reason}`));
   if (!answer.settled) process.exitCode = exitCodes.failed;
 }

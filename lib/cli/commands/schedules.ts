@@ -22,11 +22,11 @@ export function addScheduleCommands(program: Command): void {
 
 async function list(flags: CommonFlags): Promise<void> {
   const answer = await new ApiClient(flags).get<{ readonly schedules: readonly ScheduleView[] }>('/schedules');
-  print(flags, answer, () => formatSchedules(answer.schedules));
+  print(flags, answer, (screen) => formatSchedules(answer.schedules, screen));
 }
 
 async function control(name: string, kind: 'pause' | 'resume', flags: CommonFlags): Promise<void> {
   const path = `/schedules/${encodeURIComponent(name)}/${kind}`;
   const schedule = await new ApiClient(flags).post<ScheduleView>(path, {});
-  print(flags, schedule, () => formatSchedule(schedule));
+  print(flags, schedule, (screen) => formatSchedule(schedule, screen));
 }

@@ -7,6 +7,8 @@ import { remoteIdMaxBytes } from '../../base/limits.js';
 import { keyArgument, nameArgument, textArgument, urlArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { type CommonFlags, withJson } from '../common-options.js';
+import { endWithReader } from '../endings.js';
+import { textFrom } from '../given-json.js';
 import { print } from '../output.js';
 import { AgentClient, serveUrlVariable } from '../serve/agent-client.js';
 import { type Following, followTask, partOf } from '../serve/follow-task.js';
@@ -23,7 +25,7 @@ export function addServeCommands(program: Command): void {
   ofServed(serve.command('call'))
     .description('send a message, and follow its task to the end: status messages, artifacts, questions')
     .argument('[skill]', 'name of the skill; without it the workflow for messages takes --message', nameArgument)
-    .argument('[input]', 'arguments, a JSON object; anything else is sent as text')
+    .argument('[input]', 'arguments, a JSON object; anything else is sent as text; @file, or - for stdin', textFrom)
     .option('--message <text>', 'text for the workflow that takes messages without a skill')
     .option('--task <taskId>', 'send the --message to this task instead', textArgument(remoteIdMaxBytes))
     .option('--context <id>', 'context of the task', textArgument(remoteIdMaxBytes))
@@ -61,7 +63,7 @@ function answerOption(): Option {
 
 async function card({ skill, ...flags }: CommonFlags & { readonly skill?: string }): Promise<void> {
   const shown = await new AgentClient(flags).card(skill);
-  print(flags, shown, () => formatCard(shown));
+  print(flags, shown, (screen) => formatCard(shown, screen));
 }
 
 interface FollowFlags extends CommonFlags {
@@ -102,10 +104,11 @@ async function watch(taskId: string, flags: FollowFlags): Promise<void> {
 type Follow = FollowFlags & Pick<Following, 'after' | 'waitsForOthers'>;
 
 async function follow(client: AgentClient, task: JsonObject, { answer = [], ...flags }: Follow): Promise<void> {
+  await endWithReader();
   const { after, waitsForOthers } = flags;
   const json = defined({ json: flags.json });
   const news = newsOfTask(task);
-  print(json, task, () => formatNews(news));
+  print(json, task, (screen) => formatNews(news, screen));
   const answers = [...answer];
   const isInteractive = process.stdin.isTTY && process.stdout.isTTY && flags.json !== true;
   const nextAnswer = async () => answers.shift() ?? (isInteractive ? askTerminal() : undefined);

@@ -13,5 +13,5 @@ export function addServersCommand(program: Command): void {
 
 async function servers(flags: CommonFlags): Promise<void> {
   const list = await new ApiClient(flags).get<ServerList>('/servers');
-  print(flags, list, () => formatServers(list.servers));
+  print(flags, list, (screen) => formatServers(list.servers, screen));
 }

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { isJsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteRequest } from '../../remote/transport.js';
-import { durationArgument, jsonArgument } from '../arguments.js';
+import { durationArgument } from '../duration.js';
+import { jsonOption } from '../given-json.js';
 import { withJson } from '../common-options.js';
 import type { TryFlags } from '../try-server.js';
 import { remoteProtocols } from '../../history/remote-protocol.js';
@@ -22,9 +23,9 @@ export function addTryCommand(program: Command): void {
     .addOption(new Option('--tool <name>', 'call this tool (MCP)').conflicts(['skill', 'message']))
     .addOption(new Option('--skill <id>', 'use this skill (A2A)').conflicts(['tool', 'message']))
     .addOption(new Option('--message <text>', 'send this message (A2A)').conflicts(['tool', 'skill', 'arguments']))
-    .option('--arguments <json>', 'arguments of the tool or skill, a JSON object', jsonArgument)
+    .addOption(jsonOption('--arguments <json>', 'arguments of the tool or skill, an object'))
     .option(
-      '--timeout <json>',
+      '--timeout <duration>',
       'give up after this time, including the reply to the start, and cancel the task',
       durationArgument,
       { minutes: 10 },

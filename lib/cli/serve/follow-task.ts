@@ -42,7 +42,7 @@ export async function followTask(following: Following): Promise<string> {
         const news = newsIn(event);
         failures = 0;
         after = Math.max(after, news.generation);
-        print(following, event, () => formatNews(news));
+        print(following, event, (screen) => formatNews(news, screen));
         if (news.kind !== 'status') continue;
         if (isFinalState(news.state)) return news.state;
         if (news.state === 'input-required') await answerQuestion(following, news);

@@ -3,10 +3,11 @@
 import { skillSchemasExtension } from '../../base/a2a-extensions.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { formatRows, type Row, value } from '../table.js';
+import { paper, type Screen } from '../screen.js';
 import type { TaskNews } from './task-news.js';
 
 /** Returns an agent card: what it is, where it is called, and its skills with what they take. */
-export function formatCard(card: JsonObject): string {
+export function formatCard(card: JsonObject, screen: Screen = paper): string {
   const { name, description, version, documentationUrl, provider, capabilities, securitySchemes } = card;
   const can = isJsonObject(capabilities) ? capabilities : {};
   const rows: Row[] = [
@@ -25,17 +26,21 @@ export function formatCard(card: JsonObject): string {
   if (abilities.length > 0) rows.push(['has', abilities.join(', ')]);
   if (isJsonObject(securitySchemes)) rows.push(['access', Object.keys(securitySchemes).join(', ')]);
   const schemas = schemasIn(can);
-  for (const skill of objectsIn(card['skills'])) rows.push(...skillRows(skill, schemas[textOf(skill['id'])]));
-  return formatRows(rows);
+  for (const skill of objectsIn(card['skills'])) rows.push(...skillRows(skill, schemas[textOf(skill['id'])], screen));
+  return formatRows(rows, screen);
 }
 
-function skillRows({ id, name, description, tags, examples }: JsonObject, schema: JsonValue | undefined): Row[] {
+function skillRows(
+  { id, name, description, tags, examples }: JsonObject,
+  schema: JsonValue | undefined,
+  screen: Screen,
+): Row[] {
   const title = name === undefined || name === id ? '' : ` (${textOf(name)})`;
   // The rest of the description says how to send a message, which the command does.
   const [first = ''] = textOf(description).split('\n\n');
   const rows: Row[] = [['skill', `${textOf(id)}${title}: ${first}`]];
   if (Array.isArray(tags)) rows.push(['', `tags: ${(tags as readonly JsonValue[]).map(textOf).join(', ')}`]);
-  if (isJsonObject(schema)) rows.push(['', `takes: ${value(schema['input'] ?? null)}`]);
+  if (isJsonObject(schema)) rows.push(['', `takes: ${value(schema['input'] ?? null, screen)}`]);
   if (Array.isArray(examples))
     for (const example of examples as readonly JsonValue[]) rows.push(['', `example: ${textOf(example)}`]);
   return rows;
@@ -48,13 +53,16 @@ function schemasIn({ extensions }: JsonObject): JsonObject {
 }
 
 /** Returns what came to a task. */
-export function formatNews(news: TaskNews): string {
+export function formatNews(news: TaskNews, screen: Screen = paper): string {
   switch (news.kind) {
     case 'task':
-      return formatRows([
-        ['task', news.taskId],
-        ['context', news.contextId],
-      ]);
+      return formatRows(
+        [
+          ['task', news.taskId],
+          ['context', news.contextId],
+        ],
+        screen,
+      );
     case 'status': {
       const { state, parts } = news;
       const label = state === 'input-required' ? 'asks' : state === 'auth-required' ? 'needs auth' : state;
@@ -63,17 +71,18 @@ export function formatNews(news: TaskNews): string {
           ? [[label, '']]
           : parts.map((part, at) => [
               at === 0 ? label : '',
-              isSchema(part) ? `expects ${shown(part['data'])}` : textOfPart(part),
+              isSchema(part) ? `expects ${shown(part['data'], screen)}` : textOfPart(part, screen),
             ]),
+        screen,
       ).trimEnd();
     }
     case 'artifact': {
       const { artifactId, parts, append, isLast } = news;
       const label = `${artifactId}${append ? ', more' : ''}${isLast ? ', complete' : ''}`;
-      return formatRows([['artifact', label], ...parts.map((part): Row => ['', textOfPart(part)])]);
+      return formatRows([['artifact', label], ...parts.map((part): Row => ['', textOfPart(part, screen)])], screen);
     }
     case 'unknown':
-      return formatRows([['unknown', 'the agent has sent an event that this version does not know']]);
+      return formatRows([['unknown', 'the agent has sent an event that this version does not know']], screen);
   }
 }
 
@@ -81,18 +90,18 @@ function isSchema({ data }: JsonObject): boolean {
   return isJsonObject(data) && (data['schema'] !== undefined || data['url'] !== undefined);
 }
 
-function textOfPart({ text, data, url, filename, mediaType }: JsonObject): string {
+function textOfPart({ text, data, url, filename, mediaType }: JsonObject, screen: Screen): string {
   if (text !== undefined) return textOf(text);
-  if (data !== undefined) return shown(data);
+  if (data !== undefined) return shown(data, screen);
   const what = [filename, mediaType, url].filter((each) => each !== undefined).map(textOf);
   return `a file: ${what.join(' ')}`;
 }
 
 /** A question has its schema beside the text, and the page to open for a consent. */
-function shown(data: JsonValue | undefined): string {
-  if (!isJsonObject(data)) return value(data ?? null);
+function shown(data: JsonValue | undefined, screen: Screen): string {
+  if (!isJsonObject(data)) return value(data ?? null, screen);
   const { schema, url } = data;
-  return value(isJsonObject(schema) && url === undefined ? (schema['properties'] ?? schema) : data);
+  return value(isJsonObject(schema) && url === undefined ? (schema['properties'] ?? schema) : data, screen);
 }
 
 function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {

@@ -9,6 +9,7 @@ export type RunExplanation = Pick<
   | 'runId'
   | 'status'
   | 'blocked'
+  | 'nextLookAtMs'
   | 'pausedUntilMs'
   | 'concurrencyKey'
   | 'afterRunId'
@@ -25,6 +26,7 @@ export async function explainRun(deps: Deps, runId: RunId): Promise<RunExplanati
   const {
     status,
     blocked,
+    nextLookAtMs,
     pausedUntilMs,
     concurrencyKey,
     afterRunId,
@@ -40,6 +42,7 @@ export async function explainRun(deps: Deps, runId: RunId): Promise<RunExplanati
     status,
     ...defined({
       blocked,
+      nextLookAtMs,
       pausedUntilMs,
       concurrencyKey,
       afterRunId,

@@ -26,6 +26,8 @@ export interface ListQuery {
   readonly workflow?: string;
   /** Only runs that carry all of these. */
   readonly tags?: Readonly<Record<string, string>>;
+  /** Only runs whose id begins with this. */
+  readonly idPrefix?: string;
   /** 1 to 100. */
   readonly limit: number;
   /** `cursor` of the previous page. */
@@ -49,7 +51,7 @@ export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
   const runs: RunSummary[] = [];
   let statuses: readonly ListStatus[] = query.status === undefined ? listStatuses : [query.status];
   let before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
-  const isFiltered = query.workflow !== undefined || query.tags !== undefined;
+  const isFiltered = query.workflow !== undefined || query.tags !== undefined || query.idPrefix !== undefined;
   for (let pagesRead = 0; statuses.length > 0 && pagesRead < listPagesMax;) {
     pagesRead += statuses.length;
     const newest = await readNewest(deps, statuses, isFiltered ? filteredPageRows : query.limit - runs.length, before);
@@ -102,7 +104,8 @@ function byNewest(a: RunPosition, b: RunPosition): number {
   return b.createdAtMs - a.createdAtMs || (a.runId < b.runId ? 1 : -1) * Number(a.runId !== b.runId);
 }
 
-function matches(run: RunSummary, { workflow, tags }: ListQuery): boolean {
+function matches(run: RunSummary, { workflow, tags, idPrefix }: ListQuery): boolean {
+  if (idPrefix !== undefined && !run.runId.startsWith(idPrefix)) return false;
   if (workflow !== undefined && run.workflow !== workflow) return false;
   return Object.entries(tags ?? {}).every(([name, value]) => run.tags?.[name] === value);
 }

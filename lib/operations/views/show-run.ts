@@ -29,6 +29,8 @@ export interface RunView {
   readonly blocked?: StoredError;
   /** Progress that the workflow last reported. */
   readonly progress?: JsonValue;
+  /** When a blocked run is next looked at by itself. */
+  readonly nextLookAtMs?: EpochMs;
   readonly pausedUntilMs?: EpochMs;
   readonly startAtMs?: EpochMs;
   readonly deadlineAtMs?: EpochMs;
@@ -70,6 +72,7 @@ export async function showRun(deps: Deps, runId: RunId): Promise<RunView> {
       input: head.input,
       outcome: state.ending,
       blocked: head.blocked,
+      nextLookAtMs: head.blocked === undefined ? undefined : head.dueAtMs,
       progress: state.progress,
       pausedUntilMs: state.pausedUntilMs === undefined || isOver ? undefined : state.pausedUntilMs,
       concurrencyKey: head.lane?.key,

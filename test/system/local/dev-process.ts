@@ -28,7 +28,7 @@ export interface DevProcess {
   readonly url: string;
   readonly output: { stdout: string; stderr: string };
   /** Sends the signal and waits for the end; returns null if the signal ended it. */
-  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
+  end(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGKILL'): Promise<number | null>;
 }
 
 /** Starts `outwait dev` and waits for its ready line; rejects with its stderr if it ends before. */

@@ -83,13 +83,16 @@ describe.runIf(findDynoxide() !== undefined)('outwait dev', () => {
     ]);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends its database and itself with 0 at %s', async (signal) => {
-    const dev = await startDev();
-    const pid = await databasePid();
-    expect(processOf(pid)).toBeDefined();
-    expect(await dev.end(signal)).toBe(0);
-    expect(processOf(pid)).toBeUndefined();
-  });
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'ends its database and itself with 0 at %s (F45)',
+    async (signal) => {
+      const dev = await startDev();
+      const pid = await databasePid();
+      expect(processOf(pid)).toBeDefined();
+      expect(await dev.end(signal)).toBe(0);
+      expect(processOf(pid)).toBeUndefined();
+    },
+  );
 
   it('is refused on a folder that is in use, and the first goes on', async () => {
     const dev = await startDev();

@@ -58,8 +58,8 @@ describe('F14 the commands and a run that goes on as others', () => {
     const { out: runId } = await ask('start', 'rounds', '--input', '{"round":1}');
     const watched = await ask('watch', runId.trim());
     expect(watched.code).toBe(0);
-    expect(watched.out.match(/RunStarted/g)).toHaveLength(3);
-    expect(watched.out).toContain('"result":"round 3"');
+    expect(watched.out.match(/run started/g)).toHaveLength(3);
+    expect(watched.out).toContain('completed: "round 3"');
   });
 
   it('show names the next run', async () => {

@@ -117,7 +117,7 @@ describe('outwait serve call', () => {
     stdin.on('resume', () => stdin.write('12\n'));
     const { code, out, err } = await called;
     expect(err).toMatch(/^outwait: .*costCentre.* \(INPUT_INVALID\)\n$/);
-    expect(out).toContain('{"month":"May","costCentre":12}');
+    expect(out).toContain('{ "month": "May", "costCentre": 12 }');
     expect(code).toBe(0);
   });
 
