@@ -32,7 +32,8 @@ const secretNames = /token|secret|password|authorization|apikey|bearer|cookie/i;
 export function storedThrown(thrown: unknown, fallback: EngineErrorCode, at?: string): StoredError {
   const stored = toStoredError(thrown, fallback);
   if (isEngineError(thrown)) return stored;
-  const { message, ...more } = described(thrown);
+  // The name stands beside the details.
+  const { message, name: _, ...more } = described(thrown);
   const details = { ...more, ...defined({ at }) };
   return {
     ...storedError(stored.code, isObject(thrown) && !(thrown instanceof Error) ? message : stored.message),

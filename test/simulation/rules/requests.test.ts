@@ -463,10 +463,11 @@ test('F87 end effects that another marker stands for: the wake of the sweep find
 test('F21 a turn that throws the same way three times: the run is blocked with the reason and the stack', async () => {
   const { app, runId } = await started(aFlow(async (ctx) => ctx.step('s', () => 1)));
   let fails = true;
+  let count = 0;
   const broken: Deps = {
     ...app.deps,
     drain: async () => {
-      if (fails) throw new Error(`cannot read ${Math.random()}`);
+      if (fails) throw new Error(`cannot read ${++count}`);
       await app.deps.drain();
     },
   };
