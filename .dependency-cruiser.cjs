@@ -63,7 +63,7 @@ const mayImport = {
   ...useCases('people', [], ['lib/remote/messenger']),
   ...useCases('remote-task', ['people']),
   ...useCases('requests', [], ['lib/inbound']),
-  ...useCases('steps', []),
+  ...useCases('steps', ['requests']),
   ...useCases('sweep', ['remote-task', 'serve']),
   ...useCases('schedules', ['requests']),
   ...useCases('serve', ['requests'], ['lib/serve/**', 'lib/remote/push-sender']),

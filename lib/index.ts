@@ -26,6 +26,7 @@ export type {
 export type { Addressing, AskOptions, AnswerSchema, TypedAnswer, TypedAskOptions } from './workflow/ask-options.js';
 export type { RestartCause, RestartPolicy } from './workflow/restart-policy.js';
 export type { RunInfo, RunParent } from './workflow/run-info.js';
+export type { RunStartOptions } from './workflow/run-start-options.js';
 export type { ArtifactUpdate, RunCaller, ServedContext, TaskInfo } from './workflow/served.js';
 export type { Artifact, Part, TaskMessage } from './history/task-content.js';
 export type { RetryPolicy, StepContext, StepOptions } from './workflow/step-options.js';

@@ -207,19 +207,21 @@ export const trims: readonly Trim[] = [
     instead: "import { version } from '../package.json'; export default { version };",
   },
   {
-    // Leaves out SHA-256 in JavaScript, which the SDK falls back to on a Node without its own.
+    // Leaves out SHA-256 and MD5 in JavaScript, which the SDK falls back to on a Node without its own.
     kind: 'replacement',
-    name: 'own-sha-256',
-    saves: { atOnceBytes: 3_220, allBytes: 3_220 },
+    name: 'own-digests',
+    saves: { atOnceBytes: 4_700, allBytes: 4_700 },
     reliesOn: [
       '@smithy/core/dist-es/submodules/checksum/sha256/Sha256Node.js',
       '@smithy/core/dist-es/submodules/checksum/sha256/Sha256Js.js',
+      '@smithy/core/dist-es/submodules/checksum/md5/Md5Node.js',
+      '@smithy/core/dist-es/submodules/checksum/md5/Md5Js.js',
     ],
-    importers: /[\\/]checksum[\\/]sha256[\\/]Sha256Node\.js$/,
-    imports: /^\.\/Sha256Js$/,
-    path: 'sha-256',
-    instead:
-      "export class Sha256Js { constructor() { throw new Error('this part of the SDK is not in the bundle'); } }",
+    importers: /[\\/]checksum[\\/](sha256[\\/]Sha256|md5[\\/]Md5)Node\.js$/,
+    imports: /^\.\/(Sha256|Md5)Js$/,
+    path: 'digests',
+    instead: `class Left { constructor() { throw new Error('this part of the SDK is not in the bundle'); } }
+      export { Left as Md5Js, Left as Sha256Js };`,
   },
   {
     // Leaves out the encoding of the headers of event streams, which no client of ours opens.

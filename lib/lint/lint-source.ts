@@ -16,6 +16,8 @@ const waitingMethods: ReadonlySet<string> = new Set([
   'externalToken',
   'promise',
   'child',
+  'startRun',
+  'signalRun',
   'race',
   'some',
   'scope',

@@ -3,6 +3,7 @@ import type { JsonValue } from '../base/json.js';
 import type { ParentClosePolicy, RemoteClosePolicy } from '../history/event.js';
 import type { AddressedQuestion } from '../history/question.js';
 import type { RemoteAnswer } from '../history/remote-question.js';
+import type { RunStartOptions } from '../workflow/run-start-options.js';
 import type { StepContext } from '../workflow/step-options.js';
 import type { AttachRequest, RemoteRequest } from '../workflow/remote-request.js';
 
@@ -30,8 +31,22 @@ export interface RunStep {
   readonly waitId: WaitId;
   readonly name: string;
   readonly work: (step: StepContext) => unknown;
+  /** What the engine does in place of `work`. */
+  readonly deed?: RunDeed;
   readonly policy: StepPolicy;
 }
+/** A request to another run of the app, carried out as a step of the engine's own. */
+export type RunDeed =
+  | {
+      readonly kind: 'startRun';
+      readonly workflow: string;
+      readonly input: JsonValue | undefined;
+      readonly options: Omit<RunStartOptions, 'delay' | 'timeout'> & {
+        readonly delayMs?: number;
+        readonly timeoutMs?: number;
+      };
+    }
+  | { readonly kind: 'signalRun'; readonly runId: RunId; readonly name: string; readonly payload?: JsonValue };
 export interface StartTimer {
   readonly kind: 'startTimer';
   readonly waitId: WaitId;

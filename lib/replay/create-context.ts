@@ -4,6 +4,7 @@ import { children } from './context/children.js';
 import { checkTurn, type ContextHost } from './context/host.js';
 import { remoteCalls } from './context/remote-calls.js';
 import { reports } from './context/reports.js';
+import { runs } from './context/runs.js';
 import { sagas } from './context/sagas.js';
 import { scopes } from './context/scopes.js';
 import { served } from './context/served.js';
@@ -33,6 +34,7 @@ export function createContext(host: ContextHost, scope: Scope): WorkflowContext 
     ...served(host, waitsForSignals),
     ...tokens(host, scope),
     ...children(host, scope),
+    ...runs(host, scope),
     ...branches(host, scope),
     ...scopes(host, scope),
     ...sagas(host, scope),

@@ -13,6 +13,8 @@ import type { FlowControl } from './flow-control.js';
 import type { RestartPolicy } from './restart-policy.js';
 import type { RunInfo } from './run-info.js';
 import type { ServedContext } from './served.js';
+import type { RunId } from '../base/ids.js';
+import type { RunStartOptions } from './run-start-options.js';
 import type { StepContext, StepOptions } from './step-options.js';
 
 export type { RemoteOutcome, TypedOutcome } from './outcome.js';
@@ -260,6 +262,23 @@ export interface WorkflowContext extends ServedContext {
     input: NoInfer<Given>,
     options?: ChildOptions,
   ): Promise<Stored<Output>>;
+
+  /**
+   * Starts a run of its own, once, and returns its id: unlike a child it is not waited for, and goes on when this run ends
+   * or is cancelled. It belongs to the tenant of this run.
+   * @throws EngineError `INPUT_INVALID`, `WORKFLOW_NOT_FOUND`, `KEY_REUSED`, `CONCURRENCY_KEY_BUSY`
+   */
+  startRun<Given>(
+    workflow: Workflow<AnyValue, AnyValue, Given>,
+    input: NoInfer<Given>,
+    options?: RunStartOptions,
+  ): Promise<RunId>;
+  /**
+   * Sends another run a signal, once. Resolves with false if the run has ended. A run that continues as another one passes
+   * it on. The run must be of the tenant of this run, if this one has a tenant.
+   * @throws EngineError `RUN_NOT_FOUND`, `INPUT_INVALID`, `PAYLOAD_TOO_LARGE`
+   */
+  signalRun(runId: RunId, name: string, payload?: JsonValue): Promise<boolean>;
 
   /**
    * Works like Promise.race over branches, each with its own context, but closes the open waits of the losers and

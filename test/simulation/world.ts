@@ -26,6 +26,7 @@ import { requestControl } from '../../lib/operations/requests/control-run.js';
 import { requestStop } from '../../lib/operations/requests/stop-run.js';
 import { signalRun } from '../../lib/operations/requests/signal-run.js';
 import { makeRemoteStart } from '../../lib/operations/remote-task/make-remote-start.js';
+import { loadRunDeeds } from '../../lib/operations/steps/run-step.js';
 import { runLongStep } from '../../lib/operations/steps/run-long-step.js';
 import { loadAnswerContent } from '../../lib/operations/requests/answer-question.js';
 import { loadTenantLimits } from '../../lib/operations/requests/tenant-admission.js';
@@ -89,6 +90,7 @@ await Promise.all([
   loadTaskHint(),
   loadRareParts(),
   loadStopRemote(),
+  loadRunDeeds(),
   loadServerLimiter(),
   loadTellPeople(),
   loadTenantLimits(),

@@ -2,6 +2,7 @@ import { defined } from '../../base/defined.js';
 import { EngineError, propertyOf, readable, storedError, toStoredError, type StoredError } from '../../base/errors.js';
 import { stepKeyOf } from '../../base/ids.js';
 import { toJson, type JsonValue } from '../../base/json.js';
+import { lazy } from '../../base/lazy.js';
 import { jsonBytes, jsonOverLimit } from '../../base/json-limit.js';
 import { payloadMaxBytes } from '../../base/limits.js';
 import { withContext } from '../../base/log.js';
@@ -18,6 +19,9 @@ import { lineOfRun, type LoggedRun, tracedOf } from '../line-of-run.js';
 export const stepRetryAfterMaxMs = 24 * 3_600_000;
 /** Largest progress that a step reports. It is stored with the history and passed to the next attempt. */
 export const stepProgressMaxBytes = 256 * 1024;
+
+/** Few steps are of the engine itself. */
+export const loadRunDeeds = lazy(() => import('./run-deeds.js'));
 
 export type StepEvent = StepCompleted | StepAttemptFailed | StepFailed;
 
@@ -162,7 +166,11 @@ async function attemptStep(
       return (signal ??= AbortSignal.any([timedOut.signal, abandon]));
     },
   });
-  const work = (async () => step.work(context))();
+  const { deed } = step;
+  const work = (async () =>
+    deed === undefined
+      ? step.work(context)
+      : (await loadRunDeeds()).carryOut(deps, attempted.run, deed, context.idempotencyKey))();
   const { timeoutMs } = step.policy;
   const leftMs = (soFar.deadlineAtMs ?? Infinity) - deps.clock.nowMs();
   const timeout = deps.delay(Math.min(timeoutMs, leftMs), done.signal).then(() => {
@@ -259,7 +267,10 @@ export function stepDeadlinePassed({ name }: Pick<RunStep, 'name'>): StoredError
 function toStepError(step: RunStep, thrown: unknown, attempts: number, at: string | undefined): StoredError {
   const isOurs =
     thrown instanceof EngineError &&
-    (thrown instanceof Unstorable || thrown.code === 'STEP_TIMED_OUT' || thrown.code === 'STEP_HEARTBEAT_MISSED');
+    (step.deed !== undefined ||
+      thrown instanceof Unstorable ||
+      thrown.code === 'STEP_TIMED_OUT' ||
+      thrown.code === 'STEP_HEARTBEAT_MISSED');
   if (isOurs) return toStoredError(thrown, 'STEP_FAILED');
   const { message, name, details } = storedThrown(thrown, 'STEP_FAILED', at);
   return {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import agentsApp, { translate } from '../../../examples/features/agents.js';
 import { order } from '../../../examples/features/changes.js';
 import { regionReport, worldReport } from '../../../examples/features/children.js';
+import { orders, reminder } from '../../../examples/features/other-runs.js';
 import { mailbox } from '../../../examples/features/continue-as-new.js';
 import hooksApp from '../../../examples/features/hooks.js';
 import { quarterEnd } from '../../../examples/features/inputs.js';
@@ -147,6 +148,17 @@ describe('the examples of docs/workflows.md', () => {
     const { app } = appWith([worldReport, regionReport]);
     const runId = await app.start(worldReport, { regions: ['emea', 'apac', 'na', 'latam', 'x'] });
     expect(await app.runToEnd(runId)).toEqual({ status: 'completed', result: 4 + 4 + 2 + 5 + 1 });
+  });
+
+  example('other-runs', 'stops the reminder of an order that is paid in time', async () => {
+    const { app } = appWith([orders, reminder]);
+    const paid = await app.start(orders, { order: 'o-7' });
+    await app.pass({ days: 1 });
+    await app.signal(paid, 'paid');
+    expect(await app.runToEnd(paid)).toEqual({ status: 'completed', result: { paid: true, wasInTime: true } });
+    const late = await app.start(orders, { order: 'o-8' });
+    expect(await app.runToEnd(late)).toEqual({ status: 'completed', result: { paid: false, wasInTime: false } });
+    expect((await app.list({ workflow: 'reminder' })).map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
 
   example('continue-as-new', 'handles each mail once', async () => {
