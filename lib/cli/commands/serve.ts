@@ -7,6 +7,7 @@ import { remoteIdMaxBytes } from '../../base/limits.js';
 import { keyArgument, nameArgument, textArgument, urlArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { type CommonFlags, withJson } from '../common-options.js';
+import { sigv4Help } from '../credential.js';
 import { endWithReader } from '../endings.js';
 import { textFrom } from '../given-json.js';
 import { print } from '../output.js';
@@ -45,12 +46,14 @@ export function addServeCommands(program: Command): void {
 
 function ofServed(command: Command): Command {
   return withJson(
-    command.addOption(
-      new Option('--url <url>', 'URL under which the workflows are served')
-        .env(serveUrlVariable)
-        .default(process.env['OUTWAIT_URL'] ?? 'http://127.0.0.1:4000')
-        .argParser(urlArgument),
-    ),
+    command
+      .addOption(
+        new Option('--url <url>', 'URL under which the workflows are served')
+          .env(serveUrlVariable)
+          .default(process.env['OUTWAIT_URL'] ?? 'http://127.0.0.1:4000')
+          .argParser(urlArgument),
+      )
+      .option('--sigv4', sigv4Help),
   );
 }
 
