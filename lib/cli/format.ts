@@ -4,7 +4,7 @@ import type { QuestionView } from '../operations/views/question-view.js';
 import type { RunExplanation } from '../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../operations/views/list-external-waits.js';
 import type { ServerView } from '../operations/views/list-servers.js';
-import type { RunList } from '../operations/views/list-runs.js';
+import { type ListedRun, type RunList, statusOf } from '../operations/views/list-runs.js';
 import type { RunView } from '../operations/views/show-run.js';
 import type { WaitView } from '../operations/views/wait-view.js';
 import type { ScheduleView } from '../operations/schedules/schedule-view.js';
@@ -88,6 +88,7 @@ function heldUpRows(run: RunExplanation, screen: Screen): readonly Row[] {
 const statusStyles: Readonly<Record<string, Style>> = {
   ...{ running: 'busy', completed: 'good', failed: 'bad', terminated: 'bad' },
   ...{ ending: 'held', cancelled: 'held', continued: 'faint' },
+  ...{ blocked: 'bad', paused: 'held', delayed: 'held' },
 };
 
 function statusStyle(status: string): Style {
@@ -188,22 +189,42 @@ export function formatList({ runs, cursor }: RunList, screen: Screen = paper): s
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
   const isOwned = runs.some(({ owner }) => owner !== undefined);
+  const isTimed = runs.some((run) => heldUntilMs(run) !== undefined);
+  const isBlocked = screen.width !== undefined && runs.some(({ blocked }) => blocked === true);
   const table = formatTable(
     [
-      ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED', ...(isOwned ? ['TENANT', 'OWNER'] : [])],
+      [
+        'RUN',
+        'WORKFLOW',
+        'STATUS',
+        'STARTED',
+        'ENDED',
+        ...(isTimed ? ['UNTIL'] : []),
+        ...(isOwned ? ['TENANT', 'OWNER'] : []),
+      ],
       ...runs.map((run) => [
         run.runId,
         run.workflow,
-        { text: run.status, style: statusStyle(run.status) },
+        { text: statusOf(run), style: statusStyle(statusOf(run)) },
         shortTime(run.createdAtMs, screen),
-        run.endedAtMs === undefined ? '' : shortTime(run.endedAtMs, screen),
+        timeOr('', run.endedAtMs, screen),
+        ...(isTimed ? [timeOr('', heldUntilMs(run), screen)] : []),
         ...(isOwned ? [run.tenant ?? '', run.owner ?? ''] : []),
       ]),
     ],
     screen,
     { cut: ['WORKFLOW', 'TENANT', 'OWNER'] },
   );
-  return table + more;
+  return table + (isBlocked ? '\noutwait why <runId> says what blocks a run, and what to do' : '') + more;
+}
+
+/** Returns until when a run is paused or delayed. */
+function heldUntilMs({ pausedUntilMs, startAtMs }: ListedRun): number | undefined {
+  return pausedUntilMs ?? startAtMs;
+}
+
+function timeOr(other: string, atMs: number | undefined, screen: Screen): string {
+  return atMs === undefined ? other : shortTime(atMs, screen);
 }
 
 /** Returns the waits without their tokens, which should not appear on a shared screen. */
