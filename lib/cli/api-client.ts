@@ -29,8 +29,11 @@ export class ApiClient {
   readonly #url: string;
   readonly #asJson: boolean;
   readonly #flags: CredentialFlags;
+  readonly #maxMs: number;
 
-  constructor(options: { readonly url: string; readonly json?: boolean } & CredentialFlags) {
+  /** `maxMs`: longest time for a request; default 30 s. */
+  constructor(options: { readonly url: string; readonly json?: boolean; readonly maxMs?: number } & CredentialFlags) {
+    this.#maxMs = options.maxMs ?? requestTimeoutMs;
     this.#flags = options;
     this.#url = options.url;
     this.#asJson = options.json ?? false;
@@ -64,7 +67,7 @@ export class ApiClient {
         method,
         headers: request.headers,
         redirect: 'manual',
-        signal: AbortSignal.timeout(requestTimeoutMs),
+        signal: AbortSignal.timeout(this.#maxMs),
         ...defined({ body: sent }),
       });
       text = await response.text();
