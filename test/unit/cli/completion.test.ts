@@ -127,7 +127,7 @@ describe.runIf(has('zsh'))('zsh (F45)', () => {
   const reply = (...words: readonly string[]) => {
     const list = words.map((word) => `'${word}'`).join(' ');
     const standIns = `_describe() { print -l -- "\${(@P)2}" }; _files() { print files }; compset() { print -r -- "$*" }; compdef() { print "$*" }`;
-    const line = `${standIns}; source ./zsh; words=(outwait ${list}); CURRENT=${words.length + 1}; _outwait`;
+    const line = `${standIns}; source ./zsh; words=(outwait ${list}); CURRENT=${words.length + 1}; _outwait; true`;
     return inShell('zsh', ['-f', '-c', line]);
   };
 
