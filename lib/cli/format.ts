@@ -13,7 +13,7 @@ import { changeRows, taskTexts } from './format-remote-tasks.js';
 import { printable } from './printable.js';
 import { paper, type Screen, type Style } from './screen.js';
 import { formatRows, formatTable, type Row, value } from './table.js';
-import { at, shortTime, since, time, until } from './times.js';
+import { at, begun, shortTime, since, time, until } from './times.js';
 
 // Output of the commands for a person: runs, questions, remote tasks, servers and schedules.
 
@@ -130,7 +130,7 @@ function formatWait(wait: WaitView, screen: Screen): string {
   for (const question of wait.questions ?? []) parts.push(`asks: ${question}`);
   if (wait.question !== undefined) parts.push(`"${wait.question}" (outwait answer ${wait.inputId ?? ''})`);
   if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
-  parts.push(since(wait.sinceMs, screen));
+  parts.push(begun(wait.sinceMs, screen));
   // Omitted if the deadline comes next, which is printed anyway.
   if (wait.nextAtMs !== undefined && wait.nextAtMs !== wait.deadlineAtMs)
     parts.push(`next ${time(wait.nextAtMs, screen)}`);
@@ -189,27 +189,31 @@ export function formatList({ runs, cursor }: RunList, screen: Screen = paper): s
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
   const isOwned = runs.some(({ owner }) => owner !== undefined);
-  const isTimed = runs.some((run) => heldUntilMs(run) !== undefined);
-  const isBlocked = screen.width !== undefined && runs.some(({ blocked }) => blocked === true);
+  // In a pipe the columns stay as they are, and --json has the other times.
+  const isTerminal = screen.width !== undefined;
+  const isTimed = isTerminal && runs.some((run) => heldUntilMs(run) !== undefined);
+  const hasEnds = !isTerminal || runs.some(({ endedAtMs }) => endedAtMs !== undefined);
+  const isBlocked = isTerminal && runs.some(({ blocked }) => blocked === true);
+  const optional = (
+    ended: string,
+    until: string,
+    tenant: string | undefined = '',
+    owner: string | undefined = '',
+  ): readonly string[] => [
+    ...(hasEnds ? [ended] : []),
+    ...(isTimed ? [until] : []),
+    ...(isOwned ? [tenant, owner] : []),
+  ];
+  const optionalTime = (atMs: number | undefined): string => (atMs === undefined ? '' : shortTime(atMs, screen));
   const table = formatTable(
     [
-      [
-        'RUN',
-        'WORKFLOW',
-        'STATUS',
-        'STARTED',
-        'ENDED',
-        ...(isTimed ? ['UNTIL'] : []),
-        ...(isOwned ? ['TENANT', 'OWNER'] : []),
-      ],
+      ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', ...optional('ENDED', 'UNTIL', 'TENANT', 'OWNER')],
       ...runs.map((run) => [
         run.runId,
         run.workflow,
         { text: statusOf(run), style: statusStyle(statusOf(run)) },
         shortTime(run.createdAtMs, screen),
-        timeOr('', run.endedAtMs, screen),
-        ...(isTimed ? [timeOr('', heldUntilMs(run), screen)] : []),
-        ...(isOwned ? [run.tenant ?? '', run.owner ?? ''] : []),
+        ...optional(optionalTime(run.endedAtMs), optionalTime(heldUntilMs(run)), run.tenant, run.owner),
       ]),
     ],
     screen,
@@ -221,10 +225,6 @@ export function formatList({ runs, cursor }: RunList, screen: Screen = paper): s
 /** Returns until when a run is paused or delayed. */
 function heldUntilMs({ pausedUntilMs, startAtMs }: ListedRun): number | undefined {
   return pausedUntilMs ?? startAtMs;
-}
-
-function timeOr(other: string, atMs: number | undefined, screen: Screen): string {
-  return atMs === undefined ? other : shortTime(atMs, screen);
 }
 
 /** Returns the waits without their tokens, which should not appear on a shared screen. */

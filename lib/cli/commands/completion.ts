@@ -3,6 +3,7 @@ import { type RunList, statusOf } from '../../operations/views/list-runs.js';
 import { ApiClient } from '../api-client.js';
 import { type Candidate, complete, type Known } from '../complete.js';
 import { completionScripts, type Shell } from '../completion-scripts.js';
+import { helpNote } from '../help-note.js';
 import { printable } from '../printable.js';
 
 /** A person waits: names of workflows and runs are left out if the engine does not answer by then. */
@@ -14,7 +15,12 @@ export function addCompletionCommand(program: Command): void {
     .command('completion')
     .description('print a script that completes commands, options, workflows and runs in a shell')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(completionScripts)))
-    .addHelpText('after', '\nTo try it: source <(outwait completion bash). Its first lines say where a shell finds it.')
+    .addHelpText(
+      'after',
+      helpNote(
+        'To try it: source <(outwait completion bash). The first lines of the script say where a shell finds it.',
+      ),
+    )
     .action((shell: Shell) => {
       console.log(completionScripts[shell]);
     });
