@@ -5,6 +5,7 @@ import { CliError, exitCodes } from './cli/cli-error.js';
 import { endWithOutput } from './cli/endings.js';
 import { printProblem } from './cli/output.js';
 import { printableJson } from './cli/printable.js';
+import { addCompletionCommand } from './cli/commands/completion.js';
 import { addDoctorCommand } from './cli/commands/doctor.js';
 import { addExportCommand } from './cli/commands/export.js';
 import { addInitCommand } from './cli/commands/init.js';
@@ -60,6 +61,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   addTypesCommand(program);
   addInitCommand(program, version);
   addLintCommand(program);
+  addCompletionCommand(program);
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { defined } from '../base/defined.js';
 import type { Problem } from '../http/problem.js';
 import { CliError, exitCodes } from './cli-error.js';
+import { type CredentialFlags, withCredential } from './credential.js';
 
 const requestTimeoutMs = 30_000;
 
@@ -27,8 +28,13 @@ export class ApiError extends CliError {
 export class ApiClient {
   readonly #url: string;
   readonly #asJson: boolean;
+  readonly #flags: CredentialFlags;
+  readonly #maxMs: number;
 
-  constructor(options: { readonly url: string; readonly json?: boolean }) {
+  /** `maxMs`: longest time for a request; default 30 s. */
+  constructor(options: { readonly url: string; readonly json?: boolean; readonly maxMs?: number } & CredentialFlags) {
+    this.#maxMs = options.maxMs ?? requestTimeoutMs;
+    this.#flags = options;
     this.#url = options.url;
     this.#asJson = options.json ?? false;
   }
@@ -43,24 +49,26 @@ export class ApiClient {
     return (await this.#ask('POST', path, body)) as Answer;
   }
 
-  async #ask(method: string, path: string, body: object | undefined): Promise<unknown> {
-    // Read from the environment only: every user of the machine could read an argument.
-    const token = process.env['OUTWAIT_MANAGEMENT_TOKEN'] ?? '';
+  async #ask(method: 'GET' | 'POST', path: string, body: object | undefined): Promise<unknown> {
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      accept: 'application/json',
+      ...defined({ 'content-type': sent === undefined ? undefined : 'application/json' }),
+    };
+    const request = await withCredential(
+      { method, url: this.#url + path, headers, body: sent },
+      this.#flags,
+      process.env,
+    );
     let response: Response;
     let text: string;
     try {
-      response = await fetch(this.#url + path, {
+      response = await fetch(request.url, {
         method,
-        headers: {
-          accept: 'application/json',
-          ...defined({
-            'content-type': body === undefined ? undefined : 'application/json',
-            authorization: token === '' ? undefined : `Bearer ${token}`,
-          }),
-        },
+        headers: request.headers,
         redirect: 'manual',
-        signal: AbortSignal.timeout(requestTimeoutMs),
-        ...defined({ body: body === undefined ? undefined : JSON.stringify(body) }),
+        signal: AbortSignal.timeout(this.#maxMs),
+        ...defined({ body: sent }),
       });
       text = await response.text();
     } catch (error) {

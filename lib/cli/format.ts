@@ -5,7 +5,7 @@ import type { QuestionView } from '../operations/views/question-view.js';
 import type { RunExplanation } from '../operations/views/explain-run.js';
 import type { ExternalWaitPage } from '../operations/views/list-external-waits.js';
 import type { ServerView } from '../operations/views/list-servers.js';
-import type { RunList } from '../operations/views/list-runs.js';
+import { type ListedRun, type RunList, statusOf } from '../operations/views/list-runs.js';
 import type { RunView } from '../operations/views/show-run.js';
 import type { WaitView } from '../operations/views/wait-view.js';
 import type { ScheduleView } from '../operations/schedules/schedule-view.js';
@@ -14,7 +14,7 @@ import { changeRows, taskTexts } from './format-remote-tasks.js';
 import { printable } from './printable.js';
 import { paper, type Screen, type Style } from './screen.js';
 import { formatRows, formatTable, type Row, value } from './table.js';
-import { at, shortTime, since, time, until } from './times.js';
+import { at, begun, shortTime, since, time, until } from './times.js';
 
 // Output of the commands for a person: runs, questions, remote tasks, servers and schedules.
 
@@ -89,6 +89,7 @@ function heldUpRows(run: RunExplanation, screen: Screen): readonly Row[] {
 const statusStyles: Readonly<Record<string, Style>> = {
   ...{ running: 'busy', completed: 'good', failed: 'bad', terminated: 'bad' },
   ...{ ending: 'held', cancelled: 'held', continued: 'faint' },
+  ...{ blocked: 'bad', paused: 'held', delayed: 'held' },
 };
 
 function statusStyle(status: string): Style {
@@ -136,7 +137,7 @@ function formatWait(wait: WaitView, screen: Screen): string {
   for (const question of wait.questions ?? []) parts.push(`asks: ${question}`);
   if (wait.question !== undefined) parts.push(`"${wait.question}" (outwait answer ${wait.inputId ?? ''})`);
   if (wait.childRunId !== undefined) parts.push(`run ${wait.childRunId}`);
-  parts.push(since(wait.sinceMs, screen));
+  parts.push(begun(wait.sinceMs, screen));
   // Omitted if the deadline comes next, which is printed anyway.
   if (wait.nextAtMs !== undefined && wait.nextAtMs !== wait.deadlineAtMs)
     parts.push(`next ${time(wait.nextAtMs, screen)}`);
@@ -195,22 +196,42 @@ export function formatList({ runs, cursor }: RunList, screen: Screen = paper): s
   const more = cursor === undefined ? '' : `\n(there may be more: --cursor '${printable(cursor)}')`;
   if (runs.length === 0) return `no runs${more}`;
   const isOwned = runs.some(({ owner }) => owner !== undefined);
+  // In a pipe the columns stay as they are, and --json has the other times.
+  const isTerminal = screen.width !== undefined;
+  const isTimed = isTerminal && runs.some((run) => heldUntilMs(run) !== undefined);
+  const hasEnds = !isTerminal || runs.some(({ endedAtMs }) => endedAtMs !== undefined);
+  const isBlocked = isTerminal && runs.some(({ blocked }) => blocked === true);
+  const optional = (
+    ended: string,
+    until: string,
+    tenant: string | undefined = '',
+    owner: string | undefined = '',
+  ): readonly string[] => [
+    ...(hasEnds ? [ended] : []),
+    ...(isTimed ? [until] : []),
+    ...(isOwned ? [tenant, owner] : []),
+  ];
+  const optionalTime = (atMs: number | undefined): string => (atMs === undefined ? '' : shortTime(atMs, screen));
   const table = formatTable(
     [
-      ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'ENDED', ...(isOwned ? ['TENANT', 'OWNER'] : [])],
+      ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', ...optional('ENDED', 'UNTIL', 'TENANT', 'OWNER')],
       ...runs.map((run) => [
         run.runId,
         run.workflow,
-        { text: run.status, style: statusStyle(run.status) },
+        { text: statusOf(run), style: statusStyle(statusOf(run)) },
         shortTime(run.createdAtMs, screen),
-        run.endedAtMs === undefined ? '' : shortTime(run.endedAtMs, screen),
-        ...(isOwned ? [run.tenant ?? '', run.owner ?? ''] : []),
+        ...optional(optionalTime(run.endedAtMs), optionalTime(heldUntilMs(run)), run.tenant, run.owner),
       ]),
     ],
     screen,
     { cut: ['WORKFLOW', 'TENANT', 'OWNER'] },
   );
-  return table + more;
+  return table + (isBlocked ? '\noutwait why <runId> says what blocks a run, and what to do' : '') + more;
+}
+
+/** Returns until when a run is paused or delayed. */
+function heldUntilMs({ pausedUntilMs, startAtMs }: ListedRun): number | undefined {
+  return pausedUntilMs ?? startAtMs;
 }
 
 /** Returns the waits without their tokens, which should not appear on a shared screen. */

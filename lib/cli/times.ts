@@ -64,6 +64,11 @@ export function since(atMs: EpochMs, screen: Screen): string {
   return distanceMs === undefined ? `since ${isoTime(atMs)}` : `for ${lengthOf(-distanceMs)}`;
 }
 
+/** Returns when something began: `begun 3m ago`, or `since` and the ISO time. */
+export function begun(atMs: EpochMs, screen: Screen): string {
+  return distance(atMs, screen) === undefined ? `since ${isoTime(atMs)}` : `begun ${time(atMs, screen)}`;
+}
+
 /** Returns until when: `for another 5m`, or `until` and the ISO time. */
 export function until(atMs: EpochMs, screen: Screen): string {
   const distanceMs = distance(atMs, screen);

@@ -112,6 +112,8 @@ export interface RunHead extends Marker {
   readonly blocked?: StoredError;
   /** Failed turns in a row, if the last one failed. */
   readonly failedTurns?: FailedTurns;
+  /** What the lists say of the run. Only for them. */
+  readonly held?: Held;
 }
 
 /** What a workflow may know of its start. Never changes once the head is there. */
@@ -310,6 +312,12 @@ export interface RunPosition {
   readonly createdAtMs: EpochMs;
 }
 
+/** What keeps a run under way from going on, as its row in the lists says; times may have passed. */
+export type Held =
+  | { readonly kind: 'blocked' }
+  /** Until when, at the latest. */
+  | { readonly kind: 'paused' | 'delayed'; readonly untilMs: EpochMs };
+
 /** A row of the list index. */
 export interface RunSummary extends RunPosition {
   readonly workflow: string;
@@ -318,6 +326,7 @@ export interface RunSummary extends RunPosition {
   readonly tags?: Readonly<Record<string, string>>;
   readonly owner?: string;
   readonly tenant?: string;
+  readonly held?: Held;
 }
 
 /** State of a schedule. Every change is one write on the condition that the state has not changed since it was read. */

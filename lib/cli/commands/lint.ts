@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Finding } from '../../lint/finding.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
+import { helpNote } from '../help-note.js';
 import { print } from '../output.js';
 import { sourceFiles } from '../source-files.js';
 import { counted } from '../counted.js';
@@ -19,8 +20,9 @@ export function addLintCommand(program: Command): void {
     .argument('[files...]', 'files and folders; default: this folder')
     .addHelpText(
       'after',
-      '\nThe exit code is 1 if there are findings, 2 if a file cannot be read. The comment\n' +
-        '// outwait-disable-next-line <rule> disables a rule for the next line.',
+      helpNote(
+        'The exit code is 1 if there are findings, 2 if a file cannot be read. The comment // outwait-disable-next-line <rule> disables a rule for the next line.',
+      ),
     )
     .action(lint);
 }

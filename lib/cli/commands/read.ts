@@ -19,7 +19,7 @@ import { readWholeHistory } from '../whole-history.js';
 export function addReadCommands(program: Command): void {
   common(program.command('list'))
     .description('list runs')
-    .addOption(new Option('--status <status>').choices(listStatuses))
+    .addOption(new Option('--status <status>', 'only runs with this status').choices(listStatuses))
     .option('--workflow <name>', 'only runs of this workflow')
     .option('--tag <name=value>', 'only runs with this tag; if repeated, with all of them', tagsArgument)
     .option('--limit <number>', 'maximum number of rows', wholeNumberArgument(1, 100), 20)

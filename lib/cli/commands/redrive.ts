@@ -5,6 +5,7 @@ import { CliError, exitCodes } from '../cli-error.js';
 import { withJson } from '../common-options.js';
 import type { Screen } from '../screen.js';
 import { formatTable } from '../table.js';
+import { helpNote } from '../help-note.js';
 import { print } from '../output.js';
 
 const queues = {
@@ -41,8 +42,9 @@ export function addRedriveCommand(program: Command): void {
     .addOption(new Option('--sqs-endpoint <url>', 'use an SQS stand-in instead of AWS').argParser(urlArgument))
     .addHelpText(
       'after',
-      `\nThe URLs of the queues are read from ${Object.values(queues).join(', ')},\n` +
-        'credentials and region as by the AWS SDK. No run needs this:\nthe sweep does the work of a lost message within a minute.',
+      helpNote(
+        `The URLs of the queues are read from ${Object.values(queues).join(', ')}, credentials and region as by the AWS SDK. No run needs this: the sweep does the work of a lost message within a minute.`,
+      ),
     )
     .action(redriveQueues);
 }

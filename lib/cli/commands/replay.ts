@@ -12,6 +12,7 @@ import { formatOutcome } from '../format.js';
 import { printable } from '../printable.js';
 import type { Screen } from '../screen.js';
 import { formatTable } from '../table.js';
+import { helpNote } from '../help-note.js';
 import { historyFiles, readHistoryFile } from '../history-files.js';
 import { print } from '../output.js';
 
@@ -41,7 +42,7 @@ export function addReplayCommand(program: Command): void {
     .argument('[file]', 'output of outwait history <runId> --json')
     .option('--from <paths...>', 'instead of one file: all histories in these files and folders, with a summary')
     .option('--config <file>', 'configuration', 'outwait.config.ts')
-    .addHelpText('after', '\nThe exit code is 1 if a history does not fit, 2 if a path cannot be read.')
+    .addHelpText('after', helpNote('The exit code is 1 if a history does not fit, 2 if a path cannot be read.'))
     .action(replay);
 }
 

@@ -7,8 +7,10 @@ import { remoteIdMaxBytes } from '../../base/limits.js';
 import { keyArgument, nameArgument, textArgument, urlArgument } from '../arguments.js';
 import { CliError, exitCodes } from '../cli-error.js';
 import { type CommonFlags, withJson } from '../common-options.js';
+import { sigv4Help } from '../credential.js';
 import { endWithReader } from '../endings.js';
 import { textFrom } from '../given-json.js';
+import { helpNote } from '../help-note.js';
 import { print } from '../output.js';
 import { AgentClient, serveUrlVariable } from '../serve/agent-client.js';
 import { type Following, followTask, partOf } from '../serve/follow-task.js';
@@ -39,18 +41,22 @@ export function addServeCommands(program: Command): void {
     .action(watch);
   serve.addHelpText(
     'after',
-    '\nThe credential is the bearer token in OUTWAIT_MANAGEMENT_TOKEN: a named key with the role call, or the management\ntoken. Questions are asked on a terminal, unless --answer has the answer. The exit code is 1 unless the task completes.',
+    helpNote(
+      'The credential is the bearer token in OUTWAIT_MANAGEMENT_TOKEN: a named key with the role call, or the management token. Questions are asked on a terminal, unless --answer has the answer. The exit code is 1 unless the task completes.',
+    ),
   );
 }
 
 function ofServed(command: Command): Command {
   return withJson(
-    command.addOption(
-      new Option('--url <url>', 'URL under which the workflows are served')
-        .env(serveUrlVariable)
-        .default(process.env['OUTWAIT_URL'] ?? 'http://127.0.0.1:4000')
-        .argParser(urlArgument),
-    ),
+    command
+      .addOption(
+        new Option('--url <url>', 'URL under which the workflows are served')
+          .env(serveUrlVariable)
+          .default(process.env['OUTWAIT_URL'] ?? 'http://127.0.0.1:4000')
+          .argParser(urlArgument),
+      )
+      .option('--sigv4', sigv4Help),
   );
 }
 

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { isJsonObject, type JsonValue } from '../../base/json.js';
 import type { RemoteRequest } from '../../remote/transport.js';
 import { durationArgument } from '../duration.js';
+import { helpNote } from '../help-note.js';
 import { jsonOption } from '../given-json.js';
 import { withJson } from '../common-options.js';
 import type { TryFlags } from '../try-server.js';
@@ -32,7 +33,9 @@ export function addTryCommand(program: Command): void {
     )
     .addHelpText(
       'after',
-      '\nThe exit code is 1 if the server cannot be called or the call does not complete. Ctrl-C cancels the task.',
+      helpNote(
+        'The exit code is 1 if the server cannot be called or the call does not complete. Ctrl-C cancels the task.',
+      ),
     )
     .action(trial);
 }

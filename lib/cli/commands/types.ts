@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { withJson } from '../common-options.js';
+import { helpNote } from '../help-note.js';
 import type { TypesFlags } from '../write-types.js';
 
 export function addTypesCommand(program: Command): void {
@@ -11,8 +12,9 @@ export function addTypesCommand(program: Command): void {
     .option('--check', 'write nothing; print what has changed since the file was written')
     .addHelpText(
       'after',
-      '\nThe exit code is 1 if a server does not say what it offers, or with --check if the file is out of date.\n' +
-        'Calls no tool and needs no engine. The compiler must know the file: see "include" in tsconfig.json.',
+      helpNote(
+        'The exit code is 1 if a server does not say what it offers, or with --check if the file is out of date. Calls no tool and needs no engine. The compiler must know the file: see "include" in tsconfig.json.',
+      ),
     )
     .action(async (servers: readonly string[], flags: TypesFlags) => {
       // Loaded here, so that the other commands start fast.

@@ -2,6 +2,7 @@ import { sequenceExtension, idempotentSendExtension } from '../../base/a2a-exten
 import { defined } from '../../base/defined.js';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../base/json.js';
 import { eventStream } from '../../remote/http/event-stream.js';
+import { type CredentialFlags, withCredential } from '../credential.js';
 import { ApiError, fromJson, problemWithReach } from '../api-client.js';
 
 const requestTimeoutMs = 30_000;
@@ -21,8 +22,10 @@ export interface OutgoingSend {
 export class AgentClient {
   readonly #url: string;
   readonly #asJson: boolean;
+  readonly #flags: CredentialFlags;
 
-  constructor(options: { readonly url: string; readonly json?: boolean }) {
+  constructor(options: { readonly url: string; readonly json?: boolean } & CredentialFlags) {
+    this.#flags = options;
     this.#url = options.url;
     this.#asJson = options.json ?? false;
   }
@@ -87,16 +90,16 @@ export class AgentClient {
     });
   }
 
-  async #fetch(path: string, init: RequestInit): Promise<Response> {
-    // Read from the environment only: every user of the machine could read an argument.
-    const token = process.env['OUTWAIT_MANAGEMENT_TOKEN'] ?? '';
-    const authorization = token === '' ? undefined : `Bearer ${token}`;
+  async #fetch(path: string, init: SentRequest): Promise<Response> {
+    const { method = 'GET', body } = init;
+    const headers = { 'a2a-version': '1.0', ...init.headers };
+    const request = await withCredential({ method, url: this.#url + path, headers, body }, this.#flags, process.env);
     try {
-      return await fetch(this.#url + path, {
+      return await fetch(request.url, {
         signal: AbortSignal.timeout(requestTimeoutMs),
         ...init,
         redirect: 'manual',
-        headers: { 'a2a-version': '1.0', ...defined({ authorization }), ...(init.headers as Record<string, string>) },
+        headers: request.headers,
       });
     } catch (error) {
       throw this.#error('UNREACHABLE', problemWithReach(this.#url, error, serveUrlVariable), undefined);
@@ -129,6 +132,13 @@ export class AgentClient {
   #error(code: string, message: string, status: number | undefined): ApiError {
     return new ApiError(`${message} (${code})`, status, this.#asJson ? { error: { code, message } } : undefined, code);
   }
+}
+
+interface SentRequest {
+  readonly method?: 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
 }
 
 interface PostOptions {

@@ -35,6 +35,7 @@ export async function blockRun(deps: Deps, head: RunHead, { seq, error, outbox }
     seq,
     dueAtMs: isLogPublished && isBlockPublished ? blockedRetryAtMs(sinceMs, nowMs, head) : dueSince(head, nowMs),
     publishedSeq: outbox?.publishedSeq,
+    listed: { ...head, held: { kind: 'blocked' } },
     blocked: {
       ...error,
       details: { ...error.details, sinceMs, ...defined({ unpublished: isBlockPublished ? undefined : number }) },

@@ -19,7 +19,7 @@ import { loadRareParts } from './load-rare-parts.js';
 import { cancelled, isCancel, isTerminate, terminated, workflowMissing } from './outcomes.js';
 import type { PassContext } from './pass-context.js';
 import { asTold } from './tell-caller.js';
-import { keepWarm, restBehind, restForStart, restQuietly, restUntil, yieldTurn } from './rest.js';
+import { keepWarm, restBehind, restForStart, restPaused, restQuietly, yieldTurn } from './rest.js';
 
 /** Most requests recorded in one commit; more go into the next. */
 const requestsPerCommit = 300;
@@ -310,7 +310,7 @@ export class Pass {
       else if (results.length === 0) break;
     }
     const untilMs = pausedUntilMs(run, this.#pass.nowMs());
-    return untilMs === undefined ? false : done(restUntil(this.#pass, untilMs));
+    return untilMs === undefined ? false : done(restPaused(this.#pass, untilMs));
   }
 }
 

@@ -1,7 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { delayedMessageMaxMs } from '../../base/limits.js';
 import type { EpochMs } from '../../base/time.js';
-import type { InboxRecord, TokenRecord } from '../../history/records.js';
+import type { Held, InboxRecord, RunHead, TokenRecord } from '../../history/records.js';
 import type { Execution } from '../../replay/execution.js';
 import type { AnyWorkflow } from '../../workflow/define-workflow.js';
 import { wakeForRest, wakeRun, wakeRunAt } from '../wake.js';
@@ -30,12 +30,20 @@ export async function restQuietly(pass: PassContext): Promise<void> {
   // Re-stamp a marker that stays with the current seq; otherwise a stale owner could remove it.
   const isOlder = marker.dueAtMs !== undefined && run.head.dueSeq < run.state.seq;
   const task = run.head.task === undefined ? undefined : await (await loadTaskHint()).hintAtRest(deps, run);
-  if (isNew || isOlder || task !== undefined || blocked !== undefined || failedTurns !== undefined) {
+  const listed = listedAs(run.head, undefined);
+  if (
+    isNew ||
+    isOlder ||
+    task !== undefined ||
+    blocked !== undefined ||
+    failedTurns !== undefined ||
+    listed !== undefined
+  ) {
     const isSet = await deps.store.headMarkers.set(runId, {
       seq: run.state.seq,
       blocks,
       ...marker,
-      ...defined({ task }),
+      ...defined({ task, listed }),
     });
     if (!isSet) await wakeRun(deps, runId);
   }
@@ -63,20 +71,47 @@ export async function restUntil(
   pass: PassContext,
   untilMs: EpochMs,
   deadlineAtMs = pass.run.head.deadlineAtMs ?? Infinity,
+  held?: Held,
 ): Promise<void> {
   const { deps, run } = pass;
   await owePushes(deps, run.head);
   const { runId, blocks } = run.head;
   const marker = await publish(pass, Math.min(untilMs, deadlineAtMs));
-  const isSet = await deps.store.headMarkers.set(runId, { seq: run.state.seq, blocks, ...marker });
+  const listed = listedAs(run.head, held);
+  const isSet = await deps.store.headMarkers.set(runId, {
+    seq: run.state.seq,
+    blocks,
+    ...marker,
+    ...defined({ listed }),
+  });
   if (!isSet) await wakeRun(deps, runId);
   await clearAllMarkers(pass);
 }
 
 /** Waits until a delayed start is due. */
 export async function restForStart(pass: PassContext, startAtMs: EpochMs): Promise<void> {
-  await restUntil(pass, startAtMs);
+  await restUntil(pass, startAtMs, undefined, { kind: 'delayed', untilMs: startAtMs });
   await wakeRunAt(pass.deps, pass.run.head.runId, startAtMs);
+}
+
+/** Waits until the end of a pause. */
+export async function restPaused(pass: PassContext, untilMs: EpochMs): Promise<void> {
+  await restUntil(pass, untilMs, undefined, { kind: 'paused', untilMs });
+}
+
+/**
+ * Returns the run as the lists are to show it from now on; undefined if they do. A delay that has passed needs no change: who
+ * reads the list knows the time.
+ */
+function listedAs(
+  head: RunHead,
+  held: Held | undefined,
+): (Omit<RunHead, 'held'> & { readonly held?: Held }) | undefined {
+  const { held: before, ...run } = head;
+  if (held === undefined) return before === undefined || before.kind === 'delayed' ? undefined : run;
+  const isSame =
+    before?.kind === held.kind && 'untilMs' in before && 'untilMs' in held && before.untilMs === held.untilMs;
+  return isSame ? undefined : { ...run, held };
 }
 
 /** Waits for another run to end. Whatever comes meanwhile waits, including the deadline and a terminate. */

@@ -1,6 +1,7 @@
 import { defined } from '../../base/defined.js';
 import { EngineError } from '../../base/errors.js';
-import type { RunPosition, RunStatus, RunSummary } from '../../history/records.js';
+import type { EpochMs } from '../../base/time.js';
+import type { Held, RunPosition, RunStatus, RunSummary } from '../../history/records.js';
 import type { ListPage } from '../../store/run-store.js';
 import type { Deps } from '../deps.js';
 
@@ -11,7 +12,7 @@ const filteredPageRows = 100;
 
 /** Statuses in the index. A run that is `ending` is under `running` until it has ended. */
 export type ListStatus = Exclude<RunStatus, 'ending'>;
-export const listStatuses = [
+const storedStatuses = [
   'running',
   'completed',
   'failed',
@@ -20,9 +21,14 @@ export const listStatuses = [
   'continued',
 ] as const satisfies readonly ListStatus[];
 
+/** What holds up runs that are `running`: statuses to ask for, not to store. */
+const heldStatuses = ['blocked', 'paused', 'delayed'] as const satisfies readonly Held['kind'][];
+/** Statuses by which runs are listed. */
+export const listStatuses = [...storedStatuses, ...heldStatuses] as const;
+
 export interface ListQuery {
   /** Default: all. */
-  readonly status?: ListStatus;
+  readonly status?: (typeof listStatuses)[number];
   readonly workflow?: string;
   /** Only runs that carry all of these. */
   readonly tags?: Readonly<Record<string, string>>;
@@ -34,8 +40,17 @@ export interface ListQuery {
   readonly cursor?: string;
 }
 
+/** A run in a list. */
+export interface ListedRun extends Omit<RunSummary, 'held'> {
+  /** Whether the run waits for code that fits it. */
+  readonly blocked?: true;
+  readonly pausedUntilMs?: EpochMs;
+  /** When a run that has not begun is to begin. */
+  readonly startAtMs?: EpochMs;
+}
+
 export interface RunList {
-  readonly runs: readonly RunSummary[];
+  readonly runs: readonly ListedRun[];
   /**
    * Set if there may be more. A page can be shorter than the limit, or empty: a call searches a limited number of runs.
    */
@@ -48,16 +63,19 @@ export interface RunList {
  * @throws EngineError `INPUT_INVALID` for a cursor that no page has returned
  */
 export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
-  const runs: RunSummary[] = [];
-  let statuses: readonly ListStatus[] = query.status === undefined ? listStatuses : [query.status];
+  const runs: ListedRun[] = [];
+  const nowMs = deps.clock.nowMs();
+  let statuses: readonly ListStatus[] = storedStatusesOf(query.status);
   let before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
-  const isFiltered = query.workflow !== undefined || query.tags !== undefined || query.idPrefix !== undefined;
+  const isFiltered =
+    [query.workflow, query.tags, query.idPrefix].some((filter) => filter !== undefined) || isHeldStatus(query.status);
   for (let pagesRead = 0; statuses.length > 0 && pagesRead < listPagesMax;) {
     pagesRead += statuses.length;
     const newest = await readNewest(deps, statuses, isFiltered ? filteredPageRows : query.limit - runs.length, before);
     for (const [at, run] of newest.rows.entries()) {
       before = run;
-      if (matches(run, query)) runs.push(run);
+      const listed = toListed(run, nowMs);
+      if (matches(run, query) && (!isHeldStatus(query.status) || statusOf(listed) === query.status)) runs.push(listed);
       const isLast = at === newest.rows.length - 1 && newest.statuses.length === 0;
       if (runs.length === query.limit) return { runs, ...defined({ cursor: isLast ? undefined : formatCursor(run) }) };
     }
@@ -67,6 +85,30 @@ export async function listRuns(deps: Deps, query: ListQuery): Promise<RunList> {
     runs,
     ...defined({ cursor: statuses.length === 0 || before === undefined ? undefined : formatCursor(before) }),
   };
+}
+
+function isHeldStatus(status: ListQuery['status']): status is Held['kind'] {
+  return heldStatuses.some((held) => held === status);
+}
+
+function storedStatusesOf(status: ListQuery['status']): readonly ListStatus[] {
+  if (status === undefined) return storedStatuses;
+  return isHeldStatus(status) ? ['running'] : [status];
+}
+
+/** Returns a row as it is now: a pause or delay may have passed, and a run that has ended is held up by nothing. */
+function toListed({ held, ...run }: RunSummary, nowMs: EpochMs): ListedRun {
+  if (held === undefined || (run.status !== 'running' && run.status !== 'ending')) return run;
+  if (held.kind === 'blocked') return { ...run, blocked: true };
+  if (held.untilMs <= nowMs) return run;
+  return held.kind === 'paused' ? { ...run, pausedUntilMs: held.untilMs } : { ...run, startAtMs: held.untilMs };
+}
+
+/** Returns the status of a run for a person: what holds it up, or else the stored one. */
+export function statusOf({ status, blocked, pausedUntilMs, startAtMs }: ListedRun): RunStatus | Held['kind'] {
+  if (blocked === true) return 'blocked';
+  if (pausedUntilMs !== undefined) return 'paused';
+  return startAtMs === undefined ? status : 'delayed';
 }
 
 /** Reads the newest rows of each status (a partition of the index), merged. `statuses`: those with more rows. */

@@ -2,6 +2,7 @@ import type { StoredError } from '../../base/errors.js';
 import type {
   DebouncedStart,
   FailedTurns,
+  Held,
   LanePlace,
   ParentWait,
   RunGlance,
@@ -27,7 +28,15 @@ import {
   word,
 } from './fields.js';
 import { formatAttribute, headWithConditions, headWithCount, limitedHead, servedHead } from './format.js';
-import { type ListedTask, marker, ownerInListing, runListing, taskContext, taskListing } from './indexes.js';
+import {
+  heldInListing,
+  type ListedTask,
+  marker,
+  ownerInListing,
+  runListing,
+  taskContext,
+  taskListing,
+} from './indexes.js';
 import { headKey, runIdOf } from './keys.js';
 
 const parent = fields<ParentWait>({
@@ -60,7 +69,7 @@ const taskHint = fields<TaskHint>({
   atMs: named('taskStatusAtMs', number),
 });
 
-export const headFields = fields<Omit<RunHead, 'runId'>>({
+export const headFields = fields<Omit<RunHead, 'runId' | 'held'>>({
   workflow: text,
   version: text,
   status: word<RunStatus>(),
@@ -101,14 +110,15 @@ export const headFields = fields<Omit<RunHead, 'runId'>>({
 });
 
 export function headItem(head: RunHead, writerId: string): Item {
-  const { runId, ...fieldsOfHead } = head;
+  const { runId, held: _held, ...fieldsOfHead } = head;
+  const { startAtMs } = head;
   return {
     ...headKey(runId),
     writerId,
     ...headFields.write(fieldsOfHead),
     ...formatOf(head),
     ...marker(runId, head.dueAtMs),
-    ...runListing(head, head.status),
+    ...runListing(startAtMs === undefined ? head : { ...head, held: delayed(startAtMs) }, head.status),
     ...taskContext(head),
     ...taskListing(head, head.taskHint),
   };
@@ -155,7 +165,14 @@ export interface TaskRow extends TaskHint {
 /** Returns how often a run was blocked. */
 export const blocksOf = (head: Item): number => count.read(head, 'blocks');
 
-export const toHead = (item: Item): RunHead => ({ runId: runIdOf(item), ...headFields.read(item) });
+/** What the lists say of a run that begins later. */
+export const delayed = (startAtMs: number): Held => ({ kind: 'delayed', untilMs: startAtMs });
+
+export const toHead = (item: Item): RunHead => ({
+  runId: runIdOf(item),
+  ...headFields.read(item),
+  ...heldInListing(item),
+});
 
 const glanceFields = headFields.only(
   ...(['workflow', 'status', 'inboxCount', 'nextRunId', 'deadlineAtMs', 'dueAtMs', 'dueSeq', 'failedTurns'] as const),
@@ -169,6 +186,7 @@ export const toSummary = (item: Item): RunSummary => ({
   runId: runIdOf(item),
   ...summaryFields.read(item),
   ...ownerInListing(item),
+  ...heldInListing(item),
 });
 
 /** Reads what a caller's access to the run depends on. */

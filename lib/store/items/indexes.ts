@@ -6,7 +6,7 @@ import type { EpochMs } from '../../base/time.js';
 import { defined } from '../../base/defined.js';
 import type { NamedKey } from '../../history/named-key.js';
 import type { TaskHint } from '../../history/task-content.js';
-import type { RunHead, RunPosition, RunStatus, TokenRecord } from '../../history/records.js';
+import type { Held, RunHead, RunPosition, RunStatus, TokenRecord } from '../../history/records.js';
 import type { Item } from '../table.js';
 import type { Attributes } from './fields.js';
 
@@ -16,17 +16,40 @@ export const marker = (runId: RunId, dueAtMs: EpochMs | undefined): Attributes =
 export const markerAttributes = ['dueShard', 'dueAtMs'] as const;
 
 /** A run for the lists: its position, and whose it is. */
-export type ListedRun = RunPosition & Pick<RunHead, 'owner' | 'tenant'>;
+export type ListedRun = RunPosition & Pick<RunHead, 'owner' | 'tenant' | 'held'>;
 
 /**
  * Attributes of the list of runs of one status, and of the list of those of one tenant. The sort key also holds tenant
- * and owner, since the attributes that an index projects cannot be changed on an existing table.
+ * and owner, and what holds the run up, since the attributes that an index projects cannot be changed on an existing
+ * table.
  */
-export const runListing = ({ runId, createdAtMs, owner, tenant }: ListedRun, status: RunStatus): Attributes => ({
+export const runListing = (run: ListedRun, status: RunStatus): Attributes => ({
   listPartition: status,
-  listSort: listSort(owner === undefined ? runId : `${runId}#${tenant ?? ''}#${owner}`, createdAtMs),
-  ...tenantListing(tenant, status),
+  ...runListSort(run),
+  ...tenantListing(run.tenant, status),
 });
+
+/** The attribute of a listed run that says what holds it up; its place in the list stays. */
+export const runListSort = ({ runId, createdAtMs, owner, tenant, held }: ListedRun): Attributes => {
+  const place = `${runId}${heldText(held)}`;
+  return { listSort: listSort(owner === undefined ? place : `${place}#${tenant ?? ''}#${owner}`, createdAtMs) };
+};
+
+const heldMarks = { blocked: 'b', paused: 'p', delayed: 'd' } as const;
+
+/** Stands behind the run id, where earlier versions do not look. */
+function heldText(held: Held | undefined): string {
+  if (held === undefined) return '';
+  return `.${heldMarks[held.kind]}${held.kind === 'blocked' ? '' : held.untilMs}`;
+}
+
+/** Reads from a listed run what holds it up. */
+export function heldInListing({ listSort: sort }: Item): Pick<RunHead, 'held'> {
+  const [, mark, untilMs] = /^\d+#[^#.]+\.(b|[pd](?=\d))(\d*)(?:#|$)/.exec(String(sort ?? '')) ?? [];
+  if (mark === undefined) return {};
+  if (mark === 'b') return { held: { kind: 'blocked' } };
+  return { held: { kind: mark === 'p' ? 'paused' : 'delayed', untilMs: Number(untilMs) } };
+}
 
 /** Reads tenant and owner from a row of the list of runs. */
 export function ownerInListing({ listSort: sort }: Item): Pick<RunHead, 'owner' | 'tenant'> {

@@ -38,8 +38,8 @@ const number = 'number';
 
 const common = { format: number } as const satisfies Record<string, Room>;
 const markers = { dueShard: word, dueAtMs: number } as const satisfies Record<string, Room>;
-/** Time, id, tenant and owner. */
-const listed = { listPartition: word, listSort: text(256) } as const satisfies Record<string, Room>;
+/** Time, id, what holds a run up, tenant and owner. */
+const listed = { listPartition: word, listSort: text(288) } as const satisfies Record<string, Room>;
 
 /**
  * Every attribute of every kind of item. Payloads that later writes add have so little room that they fit next to one

@@ -6,7 +6,7 @@ import { dueStill, hasEnded, itemExists, markerNotNewerThan, noBlockSince, notPu
 import type { TaskHint } from '../../history/task-content.js';
 import type { Attributes } from '../items/fields.js';
 import { blocksOf, headFields, failureAttributes, hintAttributes } from '../items/head.js';
-import { type ListedTask, marker, markerAttributes } from '../items/indexes.js';
+import { type ListedRun, type ListedTask, marker, markerAttributes, runListSort } from '../items/indexes.js';
 import { headKey } from '../items/keys.js';
 import type { Table, Update, WriteResult } from '../table.js';
 import { clearMarker } from './clear-marker.js';
@@ -27,6 +27,9 @@ export interface RestingTask {
 const taskAttributes = (task: RestingTask | undefined): Attributes =>
   task === undefined ? {} : hintAttributes(task.head, task.hint);
 
+/** Changes what the lists say of the run. Where it is listed stays, so a run that has ended meanwhile stays there. */
+const listAttribute = (run: ListedRun | undefined): Attributes => (run === undefined ? {} : runListSort(run));
+
 /** When the head of a run must next be looked at, what holds the run up, and how far it has been published. */
 export class HeadMarkers {
   readonly #table: Table;
@@ -37,15 +40,27 @@ export class HeadMarkers {
 
   /**
    * Sets or removes the head's marker as computed from commit `seq`, unless a newer commit's marker is set. Clears
-   * `blocked`. Returns false, and changes nothing, if the run has been blocked since its head was read with `blocks`:
+   * `blocked`. `listed`: what the lists say of the run from now on, if that has changed. Returns false, and changes nothing, if the run has been blocked since its head was read with `blocks`:
    * the process that blocked it may have seen what this turn has not, and has left no other marker for it.
    */
   async set(
     runId: RunId,
-    { seq, dueAtMs, blocks, publishedSeq, task }: HeadMarker & { readonly blocks: number; readonly task?: RestingTask },
+    {
+      seq,
+      dueAtMs,
+      blocks,
+      publishedSeq,
+      task,
+      listed,
+    }: HeadMarker & { readonly blocks: number; readonly task?: RestingTask; readonly listed?: ListedRun },
   ): Promise<boolean> {
     const result = await this.#update(runId, {
-      set: { ...headFields.write({ dueSeq: seq, publishedSeq }), ...marker(runId, dueAtMs), ...taskAttributes(task) },
+      set: {
+        ...headFields.write({ dueSeq: seq, publishedSeq }),
+        ...marker(runId, dueAtMs),
+        ...taskAttributes(task),
+        ...listAttribute(listed),
+      },
       remove: [...failureAttributes, ...(dueAtMs === undefined ? markerAttributes : [])],
       conditions: [itemExists, markerNotNewerThan(seq), noBlockSince(blocks)],
     });
@@ -57,10 +72,20 @@ export class HeadMarkers {
    */
   async block(
     runId: RunId,
-    { seq, dueAtMs, publishedSeq, blocked }: HeadMarker & { readonly dueAtMs: EpochMs; readonly blocked: StoredError },
+    {
+      seq,
+      dueAtMs,
+      publishedSeq,
+      blocked,
+      listed,
+    }: HeadMarker & { readonly dueAtMs: EpochMs; readonly blocked: StoredError; readonly listed?: ListedRun },
   ): Promise<boolean> {
     const result = await this.#update(runId, {
-      set: { ...headFields.write({ dueSeq: seq, blocked, publishedSeq }), ...marker(runId, dueAtMs) },
+      set: {
+        ...headFields.write({ dueSeq: seq, blocked, publishedSeq }),
+        ...marker(runId, dueAtMs),
+        ...listAttribute(listed),
+      },
       increment: { blocks: 1 },
       conditions: [itemExists, markerNotNewerThan(seq)],
     });

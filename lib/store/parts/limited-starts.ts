@@ -3,9 +3,9 @@ import type { EpochMs } from '../../base/time.js';
 import type { DebouncedStart, InboxRecord, RunHead } from '../../history/records.js';
 import type { KnownStart, RunName, ThrottleState } from '../../history/start-records.js';
 import { generationIs, isDebounced, itemAbsent, itemExists, lastStartIs, statusIs } from '../conditions.js';
-import { headFields, headItem, toHead } from '../items/head.js';
+import { delayed, headFields, headItem, toHead } from '../items/head.js';
 import { inboxItem } from '../items/inbox.js';
-import { marker } from '../items/indexes.js';
+import { type ListedRun, marker, runListSort } from '../items/indexes.js';
 import { debounceKey, headKey, knownStartKey, laneKey, runNameKey, throttleKey } from '../items/keys.js';
 import { knownStartFields, throttleFields } from '../items/limited-start.js';
 import { runNameFields, toRunName } from '../items/run-name.js';
@@ -119,14 +119,19 @@ export class LimitedStarts {
    * begun or ended, or if the start is known.
    */
   async replaceInput(
-    { runId }: Pick<RunHead, 'runId'>,
+    run: ListedRun,
     { input, startAtMs, deadlineAtMs, debounce }: LaterStart,
     known: KeyedStart | undefined,
   ): Promise<boolean> {
+    const { runId } = run;
     const update: Update = {
       kind: 'update',
       key: headKey(runId),
-      set: { ...headFields.write({ input, startAtMs, deadlineAtMs, debounce }), ...marker(runId, startAtMs) },
+      set: {
+        ...headFields.write({ input, startAtMs, deadlineAtMs, debounce }),
+        ...marker(runId, startAtMs),
+        ...runListSort({ ...run, held: delayed(startAtMs) }),
+      },
       remove: input === undefined ? headFields.names('input') : [],
       conditions: [itemExists, statusIs('running'), isDebounced],
     };

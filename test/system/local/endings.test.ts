@@ -11,9 +11,21 @@ import { anAppFolder } from './dev-process.js';
 
 const bin = fileURLToPath(new URL('../../../bin/outwait.js', import.meta.url));
 
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+});
+
 /** Runs a line of bash, in which `outwait` is the command line, to its end. */
 async function bash(line: string, cwd = '/'): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn('bash', ['-c', `outwait() { exec ${process.execPath} ${bin} "$@"; }; ${line}`], { cwd });
+  const child = spawn('bash', ['-c', `outwait() { exec ${process.execPath} ${bin} "$@"; }; ${line}`], {
+    cwd,
+    detached: true,
+  });
+  // A test that fails leaves no process behind.
+  cleanUps.push(async () => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  });
   let out = '';
   let err = '';
   child.stdout.on('data', (data: Buffer) => (out += data.toString()));
@@ -21,11 +33,6 @@ async function bash(line: string, cwd = '/'): Promise<{ code: number | null; out
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   return { code, out, err };
 }
-
-const cleanUps: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
-});
 
 /** Serves an engine whose run has one event, and then nothing more for as long as anyone asks. */
 async function aQuietEngine(): Promise<{ url: string; asked: Promise<void> }> {

@@ -85,7 +85,7 @@ describe('what is printed on a terminal of 80 columns', () => {
     const text = formatList({ runs: [aRun, long], cursor: 'c' }, terminal);
     expect(widest(text)).toBeLessThanOrEqual(80);
     expect(text).toContain('xxx…');
-    const owned = formatList({ runs: [{ ...aRun, owner: 'o'.repeat(40), tenant: 't' }] }, terminal);
+    const owned = formatList({ runs: [{ ...aRun, owner: 'o'.repeat(40), tenant: 't', endedAtMs: nowMs }] }, terminal);
     expect(widest(owned)).toBeLessThanOrEqual(80);
     expect(owned).toContain(`owner      ${'o'.repeat(40)}`);
     expect(formatList({ runs: [long] }, pipe)).toContain('x'.repeat(64));
@@ -135,7 +135,7 @@ describe('what is printed on a terminal of 80 columns', () => {
     const text = formatRun(run, terminal);
     expect(widest(text)).toBeLessThanOrEqual(80);
     expect(text).toContain('started    1m ago');
-    expect(text).toContain('waits for  timer, for 1m, next in 1m');
+    expect(text).toContain('waits for  timer, begun 1m ago, next in 1m');
     expect(text).toContain(
       'input      { "month": "2026-10", "regions": [ "north", "south", "east", "west"\n           ], "note":',
     );

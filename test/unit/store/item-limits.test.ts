@@ -277,9 +277,11 @@ async function everyWrite(table: Table, ofKey: PayloadCipher | undefined, fillin
   const later = { input: filling('input', payloadMaxBytes), startAtMs: atMs, deadlineAtMs: atMs };
   const debounce = { untilMs: atMs, startId: 'd'.repeat(32) };
   const known = { keyedRunId: laterId, sentDigest: 'd'.repeat(64) };
-  expect(await (await store.limitedStarts()).replaceInput({ runId: limitedId }, { ...later, debounce }, known)).toBe(
-    true,
-  );
+  expect(
+    await (
+      await store.limitedStarts()
+    ).replaceInput({ runId: limitedId, createdAtMs: atMs }, { ...later, debounce }, known),
+  ).toBe(true);
   expect(await (await store.limitedStarts()).closeDebounce(limitedId, debounce)).toBe(true);
   expect(await store.lanes.waitBehind(head(limitedId), { key: wide(85) }, head(runId), atMs)).toBe('waiting');
   await store.lanes.markDue(limitedId, atMs);
