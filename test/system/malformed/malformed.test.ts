@@ -127,7 +127,7 @@ describe.each([
     expect(memoryGrowth).toBeLessThan(memoryGrowthMax);
     for (const [route, codes] of Object.entries(expectedRefusals))
       expect([route, [...(refusals.get(route) ?? [])]]).toEqual([route, expect.arrayContaining(codes)]);
-  });
+  }, 300_000);
 
   it('find a throw that is planted', async () => {
     const { problems } = await attackThrough(openDoor, {
