@@ -24,11 +24,13 @@ const storedStatuses = [
 /** What holds up runs that are `running`: statuses to ask for, not to store. */
 const heldStatuses = ['blocked', 'paused', 'delayed'] as const satisfies readonly Held['kind'][];
 /** Statuses by which runs are listed. */
-export const listStatuses = [...storedStatuses, ...heldStatuses] as const;
+export const listStatuses = [...storedStatuses, ...heldStatuses] as const satisfies readonly AskedStatus[];
+/** A status to ask a list for. */
+export type AskedStatus = ListStatus | Held['kind'];
 
 export interface ListQuery {
   /** Default: all. */
-  readonly status?: (typeof listStatuses)[number];
+  readonly status?: AskedStatus;
   readonly workflow?: string;
   /** Only runs that carry all of these. */
   readonly tags?: Readonly<Record<string, string>>;
