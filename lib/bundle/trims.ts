@@ -207,6 +207,21 @@ export const trims: readonly Trim[] = [
     instead: "import { version } from '../package.json'; export default { version };",
   },
   {
+    // Takes the trace id, by which Lambda recognizes loops, from the environment alone: the store is for processes with
+    // several invocations at once.
+    kind: 'replacement',
+    name: 'no-invoke-store',
+    saves: { atOnceBytes: 2_570, allBytes: 2_570 },
+    reliesOn: [
+      '@aws/lambda-invoke-store/dist-es/invoke-store.js',
+      '@aws-sdk/core/dist-es/submodules/client/middleware-recursion-detection/recursionDetectionMiddleware.js',
+    ],
+    importers: /[\\/]recursionDetectionMiddleware\.js$/,
+    imports: /^@aws\/lambda-invoke-store$/,
+    path: 'invoke-store',
+    instead: 'export const InvokeStore = { getInstanceAsync: async () => undefined };',
+  },
+  {
     // Leaves out SHA-256 and MD5 in JavaScript, which the SDK falls back to on a Node without its own.
     kind: 'replacement',
     name: 'own-digests',

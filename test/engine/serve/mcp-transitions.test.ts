@@ -68,7 +68,7 @@ it('MCP-S67, S0-143: the status of a task moves only as the protocol allows, wha
         let asked: string | undefined;
         const look = async (): Promise<void> => {
           const { pollIntervalMs: _, ...now } = await get(taskId);
-          const older = ((await legacy('tasks/get', { taskId })).body.result ?? {})['status'] as Status;
+          const older = (await legacy('tasks/get', { taskId })).body.result?.['status'] as Status;
           const status = now['status'] as Status;
           // A client of the older revision is not asked, and an error of a tool has failed there.
           if (status === 'working' || status === 'input_required') expect(older).toBe('working');
