@@ -95,11 +95,14 @@ function firstOf<Each>(all: readonly Each[], find: (each: Each) => string | unde
   return undefined;
 }
 
-/** Leaves out where an error was thrown: another version of the code may throw it elsewhere. */
+/**
+ * Leaves out what is kept of an author's error beside its message: another version of the code throws it elsewhere, and
+ * older histories do not have it.
+ */
 function asJson(outcome: RunOutcome): JsonValue {
-  if (outcome.status !== 'failed') return JSON.parse(JSON.stringify(outcome)) as JsonValue;
-  const { details: { at: _, ...details } = {}, ...error } = outcome.error;
-  return JSON.parse(JSON.stringify({ ...outcome, error: { ...error, details } })) as JsonValue;
+  const { code, message, name } = outcome.status === 'failed' ? outcome.error : {};
+  const compared = code === 'WORKFLOW_FAILED' ? { ...outcome, error: { code, message, name } } : outcome;
+  return JSON.parse(JSON.stringify(compared)) as JsonValue;
 }
 
 function shown(outcome: RunOutcome): string {
