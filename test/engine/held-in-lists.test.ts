@@ -49,6 +49,7 @@ describe('the list of runs (F32)', () => {
     await app.settleDown();
     expect(await ids(app.deps, 'blocked')).toEqual([]);
     expect((await listRuns(app.deps, { limit: 20 })).runs).toMatchObject([{ runId, status: 'terminated' }]);
+    expect((await listRuns(app.deps, { limit: 20 })).runs[0]).not.toHaveProperty('blocked');
   });
 
   it('shows a paused run until it is resumed, or the pause is over', async () => {
